@@ -1,0 +1,55 @@
+# Functions that every folder's CMakeLists.txt uses: a library, its unit tests, and the flags both are built with.
+# The contract of numerics.md begins here: no contraction and no fast-math in our own code either.
+include_guard()
+
+add_library(sarek_flags INTERFACE)
+target_compile_options(sarek_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -Woverloaded-virtual
+  -Werror=switch-enum -Werror=return-type -ffp-contract=off -fno-fast-math)
+if(SAREK_WERROR)
+  target_compile_options(sarek_flags INTERFACE -Werror)
+endif()
+if(SAREK_SANITIZE)
+  add_compile_options(-fsanitize=${SAREK_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${SAREK_SANITIZE})
+endif()
+target_include_directories(sarek_flags INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
+
+# sarek_library(NAME SOURCES f.cpp... [DEPS target...] [PRIVATE_DEPS target...])
+# A static library `sarek_NAME`. Include paths are relative to the repository: "compiler/ir/node.h".
+function(sarek_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;PRIVATE_DEPS" ${ARGN})
+  if(ARG_SOURCES)
+    add_library(sarek_${name} STATIC ${ARG_SOURCES})
+    target_link_libraries(sarek_${name} PUBLIC ${ARG_DEPS} PRIVATE $<BUILD_INTERFACE:sarek_flags> ${ARG_PRIVATE_DEPS})
+    target_include_directories(sarek_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
+  else()
+    add_library(sarek_${name} INTERFACE)
+    target_link_libraries(sarek_${name} INTERFACE ${ARG_DEPS})
+    target_include_directories(sarek_${name} INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
+  endif()
+endfunction()
+
+# sarek_unit_tests(NAME SOURCES f_test.cpp... [DEPS target...] [LABELS label...])
+# One Catch2 program `NAME_test`; each test case is a ctest test named "NAME: <test case>".
+function(sarek_unit_tests name)
+  if(NOT SAREK_BUILD_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LABELS" ${ARGN})
+  add_executable(${name}_test ${ARG_SOURCES})
+  target_link_libraries(${name}_test PRIVATE ${ARG_DEPS} Catch2::Catch2WithMain $<BUILD_INTERFACE:sarek_flags>)
+  target_compile_definitions(${name}_test PRIVATE SAREK_SOURCE_DIR="${PROJECT_SOURCE_DIR}" SAREK_BINARY_DIR="${PROJECT_BINARY_DIR}")
+  list(APPEND ARG_LABELS unit)
+  catch_discover_tests(${name}_test TEST_PREFIX "${name}: " DISCOVERY_MODE PRE_TEST PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 300
+                       SKIP_RETURN_CODE 4)
+endfunction()
+
+# Adds each folder that has a CMakeLists.txt; a folder without one has nothing to build yet.
+function(sarek_add_folders)
+  foreach(folder IN LISTS ARGN)
+    if(EXISTS "${PROJECT_SOURCE_DIR}/${folder}/CMakeLists.txt")
+      add_subdirectory("${PROJECT_SOURCE_DIR}/${folder}" "${PROJECT_BINARY_DIR}/${folder}")
+    endif()
+  endforeach()
+endfunction()
