@@ -276,7 +276,7 @@ std::optional<ConstValue> literal(const Graph& graph, NodeId id) {
     if (!v || v->kind == ConstValue::Kind::Invalid) return std::nullopt;
     return *v;
   }
-  if (n.op != Op::Cast || graph.op(graph.source(id, 0)) != Op::Const) return std::nullopt;
+  if (n.op != Op::Cast || n.source_count == 0 || graph.op(graph.source(id, 0)) != Op::Const) return std::nullopt;
   const auto* v = graph.arg_as<ConstValue>(graph.source(id, 0));
   if (!v || v->kind == ConstValue::Kind::Invalid) return std::nullopt;
   const bool from_float = v->kind == ConstValue::Kind::Float;
@@ -307,14 +307,14 @@ std::optional<std::int64_t> integer_literal(const Graph& graph, NodeId id) {
 }
 
 NodeId base(const Graph& graph, NodeId id) {
-  while (has_trait(graph.op(id), kMovement)) id = graph.source(id, 0);
+  while (has_trait(graph.op(id), kMovement) && !graph.sources(id).empty()) id = graph.source(id, 0);
   return id;
 }
 
 NodeId place_base(const Graph& graph, NodeId id) {
   while (true) {
     const Op op = graph.op(id);
-    if (!has_trait(op, kMovement) && op != Op::Bitcast && op != Op::After && op != Op::Unshard && op != Op::Index) return id;
+    if ((!has_trait(op, kMovement) && op != Op::Bitcast && op != Op::After && op != Op::Unshard && op != Op::Index) || graph.sources(id).empty()) return id;
     id = graph.source(id, 0);
   }
 }
