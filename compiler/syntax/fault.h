@@ -1,0 +1,37 @@
+// Syntax faults on their way to the sink. Lexer, filter, parser and tree builder find theirs in separate passes; a user reads them in
+// the order of the text, so they are gathered here and reported together.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compiler/support/diagnostic.h"
+
+namespace sarek::syntax {
+
+class Faults {
+ public:
+  /// Adds an error. The reference stays valid until the next one.
+  Diagnostic& add(DiagnosticKind kind, SourceRange range, std::string message) {
+    Diagnostic diagnostic;
+    diagnostic.kind = kind;
+    diagnostic.range = range;
+    diagnostic.message = std::move(message);
+    faults_.push_back(std::move(diagnostic));
+    return faults_.back();
+  }
+  bool empty() const { return faults_.empty(); }
+  bool any_in(std::uint32_t begin, std::uint32_t end) const {
+    for (const Diagnostic& fault : faults_)
+      if (fault.range.begin >= begin && fault.range.begin <= end) return true;
+    return false;
+  }
+  /// Hands everything to the sink in the order of the text.
+  void report(DiagnosticSink& sink);
+
+ private:
+  std::vector<Diagnostic> faults_;
+};
+
+}  // namespace sarek::syntax
