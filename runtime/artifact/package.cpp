@@ -46,7 +46,8 @@ Json to_json(const Variant& v) {
   for (const FaultSite& s : v.fault_sites)
     sites.push_back({{"kind", s.kind}, {"detail", s.detail}, {"file", s.file}, {"line", s.line}, {"column", s.column}});
   return {{"target", v.target},         {"level", v.level},
-          {"grants", v.grants},         {"requires", v.requires_},
+          {"grants", v.grants},         {"optimisations", v.optimisations},
+          {"requires", v.requires_},
           {"blob", v.blob},             {"entry", v.entry},
           {"entry_name", v.entry_name}, {"shared_bytes", v.shared_bytes},
           {"scratch_bytes", v.scratch_bytes}, {"fault_sites", sites}};
@@ -143,6 +144,7 @@ Variant read_variant(const Json& j, const std::vector<Blob>& blobs) {
   v.target = text(j, "target");
   v.level = text(j, "level");
   v.grants = texts(j, "grants");
+  v.optimisations = texts(j, "optimisations");
   v.requires_ = texts(j, "requires");
   v.blob = static_cast<int>(number(j, "blob", 0, static_cast<std::int64_t>(blobs.size()) - 1, 0));
   const auto blob_size = static_cast<std::int64_t>(blobs[static_cast<std::size_t>(v.blob)].bytes.size());

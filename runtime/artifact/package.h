@@ -68,6 +68,7 @@ struct Variant {
   std::string target;                    // "native", "opencl", "interp"
   std::string level;                     // native: "sse4.2", "avx2", "avx512", "aarch64"; else empty
   std::vector<std::string> grants;       // stable names of the grants it needs; none: the exact variant
+  std::vector<std::string> optimisations;  // stable names of the optimisations that needed those grants
   std::vector<std::string> requires_;    // device capabilities, "fp64", "fp16", ...
   int blob = -1;
   std::int64_t entry = 0;                // native: offset of the entry in the blob

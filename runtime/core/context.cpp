@@ -79,8 +79,8 @@ Outcome<sarek_kernel*> get_kernel(sarek_module& module, const std::string& name)
     return fault(SAREK_NOT_FOUND, "the module has no kernel `" + name + "`; it has " + (names.empty() ? "none" : join(names)));
   }
   Device& driver = *module.device->driver;
-  // The policy that holds now, not the one of compile time: the environment may have revoked a grant since.
-  const policy::Effective effective = policy::process_store().effective(name);
+  // The manifest's grants were applied when the package was compiled; the environment is asked again now, and only restricts.
+  const policy::Store& store = policy::process_store();
   int best_rank = -1;
   std::size_t best = 0;
   bool needs_grant = false;
@@ -94,10 +94,15 @@ Outcome<sarek_kernel*> get_kernel(sarek_module& module, const std::string& name)
           if (std::find(driver.info().capabilities.begin(), driver.info().capabilities.end(), need) == driver.info().capabilities.end()) missing.push_back(need);
       continue;
     }
-    const bool allowed = std::all_of(variant.grants.begin(), variant.grants.end(), [&](const std::string& grant) {
+    bool allowed = true;
+    for (const std::string& grant : variant.grants) {
       const std::optional<policy::Grant> g = policy::grant_by_name(grant);
-      return g && effective.budget.contains(*g);
-    });
+      allowed = allowed && g && !store.revoked(*g);
+    }
+    for (const std::string& optimisation : variant.optimisations) {
+      const std::optional<policy::Optimisation> o = policy::optimisation_by_name(optimisation);
+      allowed = allowed && o && !store.restricted(*o);
+    }
     if (!allowed) {
       needs_grant = true;
       continue;
@@ -106,7 +111,7 @@ Outcome<sarek_kernel*> get_kernel(sarek_module& module, const std::string& name)
   }
   if (best_rank < 0) {
     std::string why = "kernel `" + name + "` has no variant for " + driver.info().id;
-    if (needs_grant) why += " that the policy allows";
+    if (needs_grant) why += " that the policy still allows (SAREK_OPT_DISABLE)";
     else if (!missing.empty()) why += ": the device lacks " + join(missing);
     return fault(SAREK_UNSUPPORTED, why);
   }

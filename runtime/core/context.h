@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "policy/policy.h"
+#include "policy/store.h"
 #include "runtime/artifact/package.h"
 #include "runtime/drivers/driver.h"
 #include "runtime/include/sarek/sarek.h"
