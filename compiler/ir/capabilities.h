@@ -34,6 +34,8 @@ struct Capabilities {
   bool ordered_min_max = false;         // min, max: the number when one is NaN, -0 below +0
   bool canonical_nan_bits = false;      // a bit cast of a NaN to an integer gives the canonical quiet NaN
   bool rounding_functions = true;       // floor, ceil, trunc exact; round half away from zero is always legalised through trunc
+  bool bit_counting = true;             // clz, ctz, popcount on 32 and 64 bits; narrower ones are always written out
+  bool multiply_high = true;            // mul_hi on 32 and 64 bits
 
   bool int_atomics_64 = true;
   bool float_atomics = false;   // add, min, max, exchange on f32
