@@ -132,8 +132,12 @@ class Recovery final : public antlr4::ANTLRErrorStrategy {
     const std::vector<TokenKind> expected = expected_here(parser);
     const std::size_t at = parser->getInputStream()->index();
     if (can_insert(expected, at)) {
-      // One missing `}` leaves every block around it open; only the first is news.
-      const bool repeated = !faults_.empty() && faults_.back().inserted && faults_.back().token == at && expected[0] == TokenKind::Rbrace;
+      // One missing `}` leaves every block around it open, and the statement before it without its end; one message is enough.
+      const TokenKind found = tokens_[at].kind;
+      const bool repeated = expected[0] == TokenKind::Rbrace
+                                ? !faults_.empty() && faults_.back().inserted && faults_.back().token == at
+                                : rule_of(parser) == Rule::End && (is_item_start(found) || found == TokenKind::End) &&
+                                      tokens_[start_of_statement(parser)].level > 0;
       if (!repeated) faults_.push_back({static_cast<std::uint32_t>(at), rule_of(parser), expected, true});
       return parser->getCurrentToken();
     }
@@ -154,6 +158,8 @@ class Recovery final : public antlr4::ANTLRErrorStrategy {
       skip_statement(parser->getInputStream(), start);
     } else if (rule == Rule::MatchArm) {
       skip_arm(parser->getInputStream(), start);
+    } else if (rule == Rule::Params && tokens_[start].kind == TokenKind::Lparen) {
+      skip_params(parser->getInputStream(), start);
     } else if (rule == Rule::Item || rule == Rule::File) {
       skip_item(parser->getInputStream(), start);
     } else {
@@ -163,6 +169,10 @@ class Recovery final : public antlr4::ANTLRErrorStrategy {
   }
 
  private:
+  static std::size_t start_of_statement(antlr4::Parser* parser) {
+    auto* outer = dynamic_cast<antlr4::ParserRuleContext*>(parser->getContext()->parent);
+    return outer == nullptr ? 0 : outer->getStart()->getTokenIndex();
+  }
   static Rule rule_of(antlr4::Parser* parser) { return static_cast<Rule>(parser->getContext()->getRuleIndex()); }
 
   static std::vector<TokenKind> expected_here(antlr4::Parser* parser) {
@@ -218,6 +228,15 @@ class Recovery final : public antlr4::ANTLRErrorStrategy {
     }
   }
 
+  // Behind the `)` of the list that starts at token `start`, or before the body when there is none: the body is still worth reading.
+  void skip_params(antlr4::IntStream* input, std::size_t start) const {
+    for (std::size_t at = input->index();; ++at) {
+      const Token& token = tokens_[at];
+      if (token.kind == TokenKind::Rparen && token.level == tokens_[start].level) return input->seek(at + 1);
+      if (token.kind == TokenKind::End || token.kind == TokenKind::Lbrace || is_item_start(token.kind)) return input->seek(at);
+    }
+  }
+
   void skip_item(antlr4::IntStream* input, std::size_t start) const {
     for (std::size_t at = input->index();; ++at) {
       const Token& token = tokens_[at];
@@ -252,7 +271,8 @@ class Copy {
       const CstId child_id = terminal ? token(terminal->getSymbol()->getTokenIndex()) : rule(static_cast<antlr4::ParserRuleContext*>(child));
       pending_.push_back(child_id);
       const CstNode& made = cst_.nodes[child_id.index()];
-      node.broken |= made.broken;
+      // A rule that recovers behind its fault leaves the rule around it whole.
+      if (!recovers(made)) node.broken |= made.broken;
       if (made.begin == made.end) continue;
       if (!placed) node.begin = made.begin;
       node.end = made.end;
@@ -267,6 +287,11 @@ class Copy {
   }
 
  private:
+  static bool recovers(const CstNode& node) {
+    return !node.is_token && (node.rule == Rule::Statement || node.rule == Rule::MatchArm || node.rule == Rule::TestStatement ||
+                              node.rule == Rule::Params || node.rule == Rule::Item);
+  }
+
   CstId token(std::size_t index) {
     CstNode node{};
     node.is_token = true;

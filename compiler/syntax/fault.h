@@ -2,6 +2,7 @@
 // the order of the text, so they are gathered here and reported together.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,6 +27,12 @@ class Faults {
     for (const Diagnostic& fault : faults_)
       if (fault.range.begin >= begin && fault.range.begin <= end) return true;
     return false;
+  }
+  /// Where the faults found so far begin.
+  std::vector<std::uint32_t> places() const {
+    std::vector<std::uint32_t> out;
+    for (const Diagnostic& fault : faults_) out.push_back(fault.range.begin);
+    return out;
   }
   /// Hands everything to the sink in the order of the text.
   void report(DiagnosticSink& sink);

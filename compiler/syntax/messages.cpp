@@ -22,9 +22,11 @@ std::string quoted(std::string_view text) {
 // What the messages of one file need to look at.
 class Wording {
  public:
-  Wording(std::string_view text, FileId file, const Cst& cst, Faults& faults) : text_(text), file_(file), cst_(cst), faults_(faults) {}
+  Wording(std::string_view text, FileId file, const Cst& cst, Faults& faults)
+      : text_(text), file_(file), cst_(cst), faults_(faults), lexical_(faults.places()) {}
 
   void report(const SyntaxFault& fault) {
+    if (follows_from_lexical_fault(fault)) return;
     const Token& token = cst_.tokens[fault.token];
     if (fault.inserted) return missing(fault);
     if (token.unmatched) {
@@ -105,6 +107,8 @@ class Wording {
     if (fault.rule == Rule::Item || fault.rule == Rule::File) return "expected a declaration such as `kernel` or `fn`";
     if (has(fault, K::Int) && has(fault, K::Ident) && has(fault, K::Lbracket) && has(fault, K::True))
       return "expected an expression" + after(fault.token);
+    const K previous_kind = cst_.tokens[before(fault.token)].kind;
+    if (previous_kind == K::Let || previous_kind == K::Var) return "expected a name" + after(fault.token);
     if (has(fault, K::True) && has(fault, K::Ident)) return "expected a pattern" + after(fault.token);
     if (has(fault, K::Ident) && has(fault, K::Lbracket)) return "expected a type" + after(fault.token);
     if (fault.rule == Rule::Block && has(fault, K::Let)) return "expected a statement or `}`";
@@ -127,6 +131,15 @@ class Wording {
     return out + after(fault.token);
   }
 
+  // A removed character or a broken string makes the rest of its line unreadable; complaining about that as well helps nobody.
+  bool follows_from_lexical_fault(const SyntaxFault& fault) const {
+    const std::size_t token = fault.inserted ? before(fault.token) : fault.token;
+    const std::uint32_t end = cst_.tokens[token].end;
+    const std::size_t newline = text_.rfind('\n', cst_.tokens[token].begin);
+    const std::size_t begin = newline == std::string_view::npos ? 0 : newline;
+    return std::any_of(lexical_.begin(), lexical_.end(), [&](std::uint32_t place) { return place >= begin && place <= end; });
+  }
+
   // What people coming from other languages write.
   void hint(const SyntaxFault& fault, Diagnostic& made) const {
     const K kind = cst_.tokens[fault.token].kind;
@@ -137,7 +150,8 @@ class Wording {
     if (kind == K::Assign && has(fault, K::Lbrace)) made.note(made.range, "an assignment is a statement; to compare, write `==`");
     if (kind == K::StrayElse) made.note(made.range, "no `if` ends right before this `else`");
     if (has(fault, K::Lbrace) && fault.expected.size() == 1) made.note(made.range, "a body stands in braces, also when it is one statement");
-    if (kind != K::Ident && kind != K::End && fault.expected.size() == 1 && has(fault, K::Ident) && !spelled(fault.token).empty() &&
+    const bool wants_name = has(fault, K::Ident) && (fault.expected.size() == 1 || previous == K::Let || previous == K::Var);
+    if (kind != K::Ident && kind != K::End && wants_name && !spelled(fault.token).empty() &&
         spelled(fault.token).front() >= 'a' && spelled(fault.token).front() <= 'z')
       made.note(made.range, quoted(spelled(fault.token)) + " is a word of the language and cannot be a name");
     if (fault.expected.size() == 1 && fault.rule != Rule::Block) {
@@ -150,6 +164,7 @@ class Wording {
   FileId file_;
   const Cst& cst_;
   Faults& faults_;
+  std::vector<std::uint32_t> lexical_;  // where the lexical faults begin
 };
 
 }  // namespace
