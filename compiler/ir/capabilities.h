@@ -21,6 +21,7 @@ struct Capabilities {
   bool bf16_arithmetic = false;
   bool f16_conversion = false;   // f32 <-> f16, round to nearest even
   bool bf16_conversion = false;  // f32 <-> bf16
+  bool narrow_f64_once = false;  // f64 -> f16 in one instruction with one rounding; else by way of an f32 rounded to odd
   bool fma_f32 = true;
   bool fma_f64 = true;
   bool divide_f32 = true;

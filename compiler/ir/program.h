@@ -13,6 +13,8 @@
 //   shared      BUFFER{space Local, size n}: one per block, zero when the block starts; without size: dynamic, length at launch
 //   access      LOAD(INDEX(buffer, i)), STORE(INDEX(buffer, i), v), both optionally gated; LOAD(place, alternative, gate)
 //   bounded     RANGE(n){Loop} ... END(void, range): 0 to n-1 ascending, n evaluated once, not at all for n <= 0
+//   unroll      RANGE(n){Unroll}: the source asks for copies of the body; axis_id is {id, factor}, factor 0 means every turn. The meaning is that of
+//               Loop: passes/unroll acts on the mark and removes it, everybody else ignores it
 //   unbounded   RANGE(void){Loop} ... BACKEDGE(void, range, c): the body, then again while c
 //   branches    IF(c, distinct) ... ENDIF(if); there is no else: a second IF on the negated condition
 //   void        GROUP() is the void value that END, BACKEDGE and unbounded RANGE take

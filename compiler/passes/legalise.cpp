@@ -110,6 +110,7 @@ class Legaliser {
 
   /// One correct rounding of an f32, or of an f64 by way of an f32 rounded to odd.
   Expr narrow(Expr x, Type to) {
+    if (x.type() == Type::F64 && to == Type::F16 && can_.narrow_f64_once) return x.to(to);
     if (x.type() == Type::F64) x = f32_to_odd(x);
     if (to == Type::F16) return can_.f16_conversion ? x.to(to) : f16_bits_of_f32(x).bits(to);
     return can_.bf16_conversion ? x.to(to) : bf16_bits_of_f32(x).bits(to);

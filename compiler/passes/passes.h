@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -55,16 +56,15 @@ ir::Program forward_stores(ir::Program program);
 
 // --- control flow ------------------------------------------------------------------------------------------------------------------
 
-/// A loop as the unroller reports it.
+/// What became of a loop that the source marks with `unroll`.
 struct UnrollEvent {
   SourceRange range;
-  bool automatic = false;
   bool applied = false;
   std::string what;  // "4 turns", "every 3 turns of 12", or why not: "its 70000 copies exceed 16384 operations"
 };
 struct UnrollOptions {
-  /// Unroll small loops with a literal count that nobody marked. The policy's decision (Auto_unroll) is taken by the caller.
-  bool automatic = false;
+  /// Asked for every small innermost loop with a literal count that nobody marked; the policy decides (Auto_unroll). Null: never.
+  std::function<bool(SourceRange)> allow_automatic;
   int automatic_turns = 16;        // at most so many turns,
   int automatic_operations = 192;  // and so many operations in all copies together
   int requested_operations = 16384;
@@ -88,18 +88,36 @@ ir::Program convert_branches(ir::Program program);
 
 // --- integers -----------------------------------------------------------------------------------------------------------------------
 
-/// Replaces division and remainder by powers of two by shifts and masks where the interval of the dividend allows it, drops remainders and selects
-/// that intervals decide, and turns products of loop variables with loop-invariant strides that are used nowhere else into sums over the loop.
-/// Requires nothing. Establishes: nothing that others rely on. Leaves alone: floats.
+/// Replaces division and remainder by powers of two by shifts and masks where the interval of the dividend allows it, and drops quotients, remainders,
+/// min and max that intervals decide: the arithmetic of indexes.
+/// Requires nothing. Establishes: nothing that others rely on. Leaves alone: floats; products of loop variables, which the bounds proofs and
+/// emitters want to see as products.
 ir::Program reduce_strength(ir::Program program);
 
-/// Drops gates and branches' conditions that the intervals and the enclosing branches prove, with the proofs of compiler/spec.
-/// Requires nothing. Establishes: a gate that is left is not provably true. Leaves alone: the accesses themselves.
-ir::Program drop_proven_gates(ir::Program program);
+/// Replaces conditions that intervals decide, or that an enclosing branch has tested, by literals: gates, selects and branches that guard what cannot
+/// happen. fold then drops them.
+/// Requires nothing. Establishes: no comparison of integers that compiler/spec's intervals decide. Leaves alone: the accesses; whether one is
+/// in bounds is compiler/spec/proof.h's answer, asked by checked emitters and by --explain after the last pass.
+ir::Program prove_conditions(ir::Program program);
 
 /// Adds a TRAP in front of every integer division and remainder whose divisor is not known to differ from zero, with its place in the source.
 /// Requires: stands before every pass that moves or drops divisions. Leaves alone: bounds, which emitters check with compiler/spec's proofs.
 ir::Program insert_checks(ir::Program program);
+
+// --- rounding ---------------------------------------------------------------------------------------------------------------------------
+
+/// A value that the source rounds twice (in f64 or f32, then to something narrower) and that could be rounded once.
+struct NarrowingCandidate {
+  SourceRange range;
+  std::string what;                  // "f64 -> f32 -> f16 as f64 -> f16"
+  std::optional<std::string> proof;  // why both agree on every value the operands can have; none: they may differ
+  bool grantable = false;            // `single-rounding` covers it (it speaks of f32 to f16 only)
+};
+/// Rounds once where the source rounds twice: (1) f64 -> f32 -> f16 or bf16 becomes one conversion; (2) a sum, product, quotient, root or fma computed in a
+/// wider type from operands that the narrow type holds, then narrowed, is computed in the narrow type: f64 for f32 always, f32 for f16 and bf16 where
+/// the target computes in them. Each candidate is put to `decide`; only those it returns true for are changed.
+/// Requires: `decide` returns true for a candidate without proof only on the grant. Establishes nothing. Leaves alone: everything else.
+ir::Program round_once(ir::Program program, const ir::Capabilities& capabilities, const std::function<bool(const NarrowingCandidate&)>& decide);
 
 // --- targets --------------------------------------------------------------------------------------------------------------------------
 

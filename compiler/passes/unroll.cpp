@@ -34,8 +34,8 @@ class Unroller {
     return q;
   }
 
-  void report(NodeId range, bool automatic, bool applied, std::string what) {
-    if (options_.report) options_.report({graph_.range(range), automatic, applied, std::move(what)});
+  void report(NodeId range, bool applied, std::string what) {
+    if (options_.report) options_.report({graph_.range(range), applied, std::move(what)});
   }
 
   /// Positions [begin, end) of the old body. `copies`: nodes get new identities, because the stretch is walked more than once.
@@ -78,35 +78,32 @@ class Unroller {
                                         rw_.body().begin() + static_cast<std::ptrdiff_t>(close),
                                         [&](NodeId id) { return graph_.op(id) == Op::Range; });
     if (!q.marked) {
-      const bool small = options_.automatic && count && *count >= 0 && *count <= options_.automatic_turns &&
+      const bool small = options_.allow_automatic && count && *count > 1 && *count <= options_.automatic_turns &&
                          *count * size <= options_.automatic_operations && innermost;
-      if (small) {
-        all_turns(open, close, *count);
-        return report(range, true, true, std::to_string(*count) + " turns");
-      }
-      return rolled(open, close, copies);
+      if (!small || !options_.allow_automatic(graph_.range(range))) return rolled(open, close, copies);
+      return all_turns(open, close, *count);
     }
     if (!bounded) {
-      report(range, false, false, "the loop has no count");
+      report(range, false, "the loop has no count");
       return rolled(open, close, copies);
     }
     const std::int64_t factor = q.factor > 0 ? q.factor : count.value_or(0);
     if (q.factor <= 0 && !count) {
-      report(range, false, false, "the number of turns is not constant");
+      report(range, false, "the number of turns is not constant");
       return rolled(open, close, copies);
     }
     const std::int64_t turns = count ? std::clamp<std::int64_t>(*count, 0, factor) : factor;
     if (turns > 1 && turns > options_.requested_operations / std::max<std::int64_t>(size, 1)) {
-      report(range, false, false,
+      report(range, false,
              std::to_string(turns) + " copies of " + std::to_string(size) + " operations exceed " + std::to_string(options_.requested_operations));
       return rolled(open, close, copies);
     }
     if (count && *count <= factor) {
       all_turns(open, close, std::max<std::int64_t>(*count, 0));
-      return report(range, false, true, std::to_string(std::max<std::int64_t>(*count, 0)) + " turns");
+      return report(range, true, std::to_string(std::max<std::int64_t>(*count, 0)) + " turns");
     }
     some_turns(open, close, factor, count);
-    report(range, false, true, "every " + std::to_string(factor) + " turns");
+    report(range, true, "every " + std::to_string(factor) + " turns");
   }
 
   /// The loop stays a loop, without a mark.
