@@ -125,9 +125,9 @@ class ContextFilter {
     for (std::size_t i = 0; i < in_.size(); ++i) {
       if (stack_.size() + waiting_ > kMaxNesting) {
         faults_
-            .add(DiagnosticKind::NestingTooDeep, range(in_[i]),
+            .add(DiagnosticKind::NestingTooDeep, range(out_.back()),
                  "brackets and branches nest deeper than " + std::to_string(kMaxNesting) + " levels")
-            .note(range(in_[i]), "the rest of the file has not been read");
+            .note(range(out_.back()), "the rest of the file has not been read");
         return false;
       }
       step(i);
@@ -180,11 +180,13 @@ class ContextFilter {
     clear_heads();
   }
 
-  bool starts_item_here(std::size_t i) const {
+  // pipeline NAME (, graph NAME (, test NAME for: outside of all braces, or at the start of a line where no expression could go on (then
+  // a brace is missing above).
+  bool starts_item_here(std::size_t i, K third) const {
+    if (raw(i + 1) != K::Ident || raw(i + 2) != third) return false;
     const K before = previous();
-    const bool word_follows = raw(i + 1) == K::Ident;
-    if (!word_follows) return false;
-    return at_line_start(in_[i]) || (stack_.empty() && (before == K::End || before == K::Rbrace || before == K::Semi));
+    const bool after_end = before == K::End || before == K::Rbrace || before == K::Semi;
+    return (stack_.empty() && after_end) || (at_line_start(in_[i]) && (after_end || before == K::Lbrace || ends_operand(before)));
   }
   bool at_statement_start() const {
     const K before = previous();
@@ -202,13 +204,13 @@ class ContextFilter {
         if (word == "step" && ends_operand(before)) return K::Step;
         if (word == "wide" && stack_.empty() && before == K::Rparen && item_ == K::Kernel) return K::Wide;
         if (word == "same" && before == K::Expect && raw(i + 1) == K::As) return K::Same;
-        if (word == "test" && starts_item_here(i)) return K::Test;
+        if (word == "test" && starts_item_here(i, K::For)) return K::Test;
         break;
       case 5:
         if (word == "inout" && before == K::Colon && !stack_.empty() && stack_.back().shape == Shape::Paren) return K::Inout;
-        if (word == "block" && stack_.empty() && before == K::Rparen && item_ == K::Kernel) return K::Block;
+        if (word == "block" && stack_.empty() && before != K::Kernel && item_ == K::Kernel && raw(i + 1) == K::Lparen) return K::Block;
         if (word == "error" && before == K::Expect && raw(i + 1) == K::String) return K::Error;
-        if (word == "graph" && starts_item_here(i)) return K::Graph;
+        if (word == "graph" && starts_item_here(i, K::Lparen)) return K::Graph;
         break;
       case 6:
         if (word == "tensor" && raw(i + 1) == K::TemplateOpen) return K::Tensor;
@@ -217,7 +219,7 @@ class ContextFilter {
           return K::Expect;
         break;
       case 8:
-        if (word == "pipeline" && starts_item_here(i)) return K::Pipeline;
+        if (word == "pipeline" && starts_item_here(i, K::Lparen)) return K::Pipeline;
         break;
       case 9:
         if (word == "divergent" && before == K::Ident && previous(2) == K::Superstep) return K::Divergent;
