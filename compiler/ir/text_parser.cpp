@@ -130,8 +130,8 @@ std::optional<Int128> parse_int128(std::string_view text) {
     if (!is_digit(c) || __builtin_mul_overflow(v, Int128{10}, &v) || __builtin_sub_overflow(v, Int128{c - '0'}, &v)) return std::nullopt;
   }
   if (negative) return v;
-  if (v == -v && v != 0) return std::nullopt;
-  return -v;
+  if (__builtin_sub_overflow(Int128{0}, v, &v)) return std::nullopt;
+  return v;
 }
 
 std::optional<double> parse_float(std::string_view text) {

@@ -78,13 +78,13 @@ class Prover {
       if (partner_.empty()) continue;
       if ((op == Op::End || op == Op::Backedge || op == Op::Endif) && !open.empty()) {
         // What an inner scope stores, the outer one stores too.
-        const std::vector<NodeId>& inner = stored_in_[static_cast<std::size_t>(open.back())];
+        std::vector<NodeId>& inner = stored_in_[static_cast<std::size_t>(open.back())];
+        std::sort(inner.begin(), inner.end());
+        inner.erase(std::unique(inner.begin(), inner.end()), inner.end());
         open.pop_back();
         if (!open.empty()) {
           std::vector<NodeId>& outer = stored_in_[static_cast<std::size_t>(open.back())];
           outer.insert(outer.end(), inner.begin(), inner.end());
-          std::sort(outer.begin(), outer.end());
-          outer.erase(std::unique(outer.begin(), outer.end()), outer.end());
         }
       }
       if (op == Op::Store && !open.empty())

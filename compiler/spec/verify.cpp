@@ -292,7 +292,10 @@ class Verifier {
     if (a.size && (*a.size < 0 || *a.size > kMaxStorage)) fail(i, "declaration", "PARAM has a size of " + std::to_string(*a.size) + " elements");
     if (s.param < 0 || static_cast<std::size_t>(s.param) >= p_.params.size()) return;  // reported with the slot
     const KernelParam& k = p_.params[static_cast<std::size_t>(s.param)];
-    const bool is_cell = std::any_of(k.element.fields.begin(), k.element.fields.end(), [&](const LayoutField& f) { return f.type == a.type; });
+    // A bool in memory is a byte; after legalisation programs say so.
+    const bool is_cell = std::any_of(k.element.fields.begin(), k.element.fields.end(), [&](const LayoutField& f) {
+      return f.type == a.type || (f.type == Type::Bool && a.type == Type::U8);
+    });
     if (!is_cell) fail(i, "declaration", "PARAM views buffer " + quote(k.name) + " as " + name_of(a.type) + ", which its element " + quote(k.element.type_name) + " has no field of");
     if (k.element.size % type_bytes(a.type) != 0) fail(i, "declaration", "cells of " + name_of(a.type) + " do not divide an element of " + quote(k.name));
   }
