@@ -147,7 +147,7 @@ class Formatter {
       return false;
     if (is_brace(previous) && current == K::Rbrace) return false;
     // `0 .0` without its space would be another number.
-    if (current == K::Dot && previous == K::Int && parent_[pieces_[piece - 1].token] == Rule::Primary) return true;
+    if (current == K::Dot && (previous == K::Int || previous == K::Float) && parent_[pieces_[piece - 1].token] == Rule::Primary) return true;
     if (current == K::Rparen || current == K::Rbracket || current == K::Comma || current == K::Semi || current == K::Dot ||
         current == K::TemplateOpen || current == K::TemplateClose || current == K::LaunchOpen || current == K::LaunchClose ||
         current == K::Colon || current == K::RangeEq)
