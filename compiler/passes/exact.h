@@ -99,7 +99,7 @@ V fma_f64(V x, V y, V z, V product, V sum, Clz clz, MulHi mul_hi) {
   const V b0 = select(far, b_high >> s, b0_near);
   const auto lost_far = ((b_high & ((s.lit(1) << s) - 1)) | b_low) != 0;
   const auto lost_near = (b_low & ((s.lit(1) << s) - 1)) != 0;
-  const V sticky = select(select(far, lost_far, lost_near), x.lit(1), zero);
+  const V sticky = select(far, select(lost_far, x.lit(1), zero), select(lost_near, x.lit(1), zero));
   const V b0_sticky = b0 | sticky;
 
   const auto subtract = product_sign != z_sign;

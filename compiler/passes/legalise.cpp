@@ -317,14 +317,21 @@ class Legaliser {
     if (is_float(operand)) {
       if (code == Ins::Min) return extreme(x, at(1), false);
       if (code == Ins::Floor || code == Ins::Ceil || code == Ins::Round) return rounded(x, &code);
-      if ((code == Ins::Abs || code == Ins::Copysign) && is_narrow_float(operand)) {
-        const Expr magnitude = x.bits(Type::U16) & 0x7fff;
-        return (code == Ins::Abs ? magnitude : magnitude | (at(1).bits(Type::U16) & 0x8000)).bits(operand);
-      }
+      if (code == Ins::Abs) return is_narrow_float(operand) ? (x.bits(Type::U16) & 0x7fff).bits(operand) : none();
+      if (code == Ins::Copysign) return copysign(x, at(1));
       return none();
     }
     if (code == Ins::Abs) return is_signed(operand) ? select(x < 0, -x, x) : x;
     return none();
+  }
+
+  /// The sign of a NaN is outside the contract and differs between processors: it counts as positive.
+  Expr copysign(Expr x, Expr y) {
+    const Type type = x.type();
+    if (!is_narrow_float(type)) return x.ins(Ins::Copysign, select(y == y, y, y.lit(0)));
+    const Expr number = computes(type) ? y : widen(y);
+    const Expr sign = select(number == number, y.bits(Type::U16) & 0x8000, x.bits(Type::U16).lit(0));
+    return ((x.bits(Type::U16) & 0x7fff) | sign).bits(type);
   }
 
   Expr bit_count(Ins code, Expr x) {
