@@ -1,0 +1,298 @@
+// The order of a compile: read, check, lower, ask the policy, optimise, then per target legalise and emit, and put everything into a package.
+#include "compiler/driver/compile.h"
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <iterator>
+
+#include "compiler/driver/describe.h"
+#include "compiler/driver/front_end.h"
+#include "compiler/driver/header.h"
+#include "compiler/driver/native_backend.h"
+#include "compiler/driver/policy_input.h"
+#include "compiler/ir/printer.h"
+#include "compiler/passes/pipeline.h"
+#include "emitters/clike/printer.h"
+#include "runtime/artifact/package.h"
+
+namespace sarek::driver {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr const char* kCompiler = "sarekc " SAREK_VERSION;
+
+std::vector<std::uint8_t> bytes_of(const std::string& text) { return {text.begin(), text.end()}; }
+
+/// One kernel on its way to the targets.
+struct Work {
+  const ir::Program* lowered = nullptr;
+  std::optional<ir::Program> optimised;
+};
+
+class Compiler {
+ public:
+  Compiler(const Request& request, Compilation& out) : request_(request), out_(out) {}
+
+  void run() {
+    if (request_.emit == Emit::Ast) {
+      time("parse", [&] { emit_ast(); });
+      return;
+    }
+    FrontEndResult front;
+    const Clock::time_point start = Clock::now();
+    front = run_front_end(request_, out_.sources, out_.diagnostics, out_.dependencies);
+    out_.times.push_back({"front end", since(start)});
+    if (out_.diagnostics.has_errors()) return;
+    out_.programs = std::move(front.programs);
+    interface_ = std::move(front.interface);
+    if (!request_.only_kernel.empty()) {
+      std::erase_if(out_.programs, [&](const ir::Program& p) { return p.name != request_.only_kernel; });
+      if (out_.programs.empty()) {
+        out_.diagnostics.report(DiagnosticKind::UnknownKernel, {}, "the module has no kernel `" + request_.only_kernel + "`");
+        return;
+      }
+    }
+    std::vector<std::string> kernels;
+    for (const ir::Program& p : out_.programs) kernels.push_back(p.name);
+    policy_ = load_policy(request_, kernels, out_.sources, out_.diagnostics, out_.dependencies);
+    if (out_.diagnostics.has_errors()) return;
+    if (request_.emit == Emit::Nothing) {
+      out_.output.emplace();
+      return;
+    }
+    compile_targets();
+  }
+
+ private:
+  static double since(Clock::time_point start) { return std::chrono::duration<double, std::milli>(Clock::now() - start).count(); }
+
+  template <class Step>
+  void time(std::string name, Step step) {
+    const Clock::time_point start = Clock::now();
+    step();
+    out_.times.push_back({std::move(name), since(start)});
+  }
+
+  void fail_internally(const std::string& message, SourceRange range = {}) {
+    out_.internal_fault = true;
+    out_.diagnostics.report(DiagnosticKind::InternalError, range, message);
+  }
+
+  void emit_ast() {
+    if (std::optional<std::string> text = ast_text(request_, out_.sources, out_.diagnostics, out_.dependencies); text && !out_.diagnostics.has_errors())
+      out_.output = bytes_of(*text);
+  }
+
+  passes::PipelineOptions pipeline_options() {
+    passes::PipelineOptions options;
+    options.opt_level = request_.opt_level;
+    options.checked = request_.checked;
+    options.store = policy_.store.get();
+    options.on_decision = [this](const policy::Record& record, SourceRange range) { add_decision(out_, record, range); };
+    options.stop_after = request_.stop_after;
+    if (!request_.dump_after.empty())
+      options.after_pass = [this](std::string_view pass, const ir::Program& program) {
+        if (pass == request_.dump_after) out_.dump += ir::print(program);
+      };
+    options.time_sink = [this](std::string_view pass, std::chrono::nanoseconds took) {
+      const double ms = std::chrono::duration<double, std::milli>(took).count();
+      const auto found = std::find_if(pass_times_.begin(), pass_times_.end(), [&](const StepTime& t) { return t.name == pass; });
+      if (found == pass_times_.end())
+        pass_times_.push_back({std::string(pass), ms});
+      else
+        found->milliseconds += ms;
+    };
+    return options;
+  }
+
+  /// The program, or none after its diagnostics were taken over.
+  std::optional<ir::Program> keep(Result<ir::Program, std::vector<Diagnostic>> result) {
+    if (result) return std::move(result).value();
+    for (Diagnostic& d : result.error()) {
+      Diagnostic& kept = out_.diagnostics.report(d.kind, d.range, d.message);
+      kept.notes = d.notes;
+      kept.fixes = d.fixes;
+      out_.internal_fault = out_.internal_fault || d.kind == DiagnosticKind::InternalError;
+    }
+    return std::nullopt;
+  }
+
+  void compile_targets() {
+    const passes::PipelineOptions options = pipeline_options();
+    std::vector<ir::Program> optimised;
+    time("optimise", [&] {
+      for (const ir::Program& p : out_.programs)
+        if (std::optional<ir::Program> done = keep(passes::optimise(p, options))) optimised.push_back(std::move(*done));
+    });
+    if (out_.diagnostics.has_errors()) return;
+    const bool stopped = !request_.stop_after.empty();
+    if (request_.emit == Emit::Ir || stopped) {
+      emit_ir(optimised);
+      return;
+    }
+    artifact::Package package;
+    package.compiler = kCompiler;
+    package.module = module_name(request_.input_name);
+    package.policy_digest = policy_.digest;
+    for (const ir::Program& p : out_.programs) package.kernels.push_back(describe_kernel(p, out_.sources, request_.checked));
+    if (request_.emit == Emit::Header) {
+      out_.package = std::move(package);
+      const std::string name_space = request_.header_namespace.empty() ? cpp_namespace(request_.input_name) : request_.header_namespace;
+      out_.output = bytes_of(generate_header(interface_, out_.package->kernels, name_space, request_.input_name));
+      return;
+    }
+    std::vector<Target> targets = request_.targets;
+    if (targets.empty()) targets.push_back({TargetKind::Native, ""});
+    for (const Target& target : targets) {
+      time(target_text(target), [&] { compile_target(target, optimised, options, package); });
+      if (out_.diagnostics.has_errors()) return;
+    }
+    out_.times.insert(out_.times.end(), pass_times_.begin(), pass_times_.end());
+    if (request_.emit == Emit::Package) {
+      time("package", [&] { out_.output = artifact::write_package(package); });
+    } else if (request_.emit == Emit::Metadata) {
+      out_.output = bytes_of(artifact::index_text(package));
+    } else {
+      out_.output = bytes_of(text_);
+    }
+    out_.package = std::move(package);
+  }
+
+  void emit_ir(const std::vector<ir::Program>& programs) {
+    std::vector<const ir::Program*> list;
+    // Without optimisation the lowered form is what one wants to read, and what --stop-after shows is the pass's result.
+    for (const ir::Program& p : programs) list.push_back(&p);
+    out_.output = bytes_of(ir::print_module(list));
+  }
+
+  void compile_target(const Target& target, const std::vector<ir::Program>& optimised, const passes::PipelineOptions& options, artifact::Package& package) {
+    switch (target.kind) {
+      case TargetKind::Interp: return compile_interp(package);
+      case TargetKind::Native: return compile_native(target, optimised, options, package);
+      case TargetKind::Opencl: return compile_opencl(optimised, options, package);
+    }
+  }
+
+  /// The oracle runs the program as it was lowered: no pass stands between the source and its meaning.
+  void compile_interp(artifact::Package& package) {
+    std::vector<const ir::Program*> list;
+    for (const ir::Program& p : out_.programs) list.push_back(&p);
+    const std::string text = ir::print_module(list);
+    if (request_.emit == Emit::Source) text_ += text;
+    package.blobs.push_back({"ir", bytes_of(text)});
+    for (std::size_t i = 0; i < package.kernels.size(); ++i) {
+      artifact::Variant v;
+      v.target = "interp";
+      v.blob = static_cast<int>(package.blobs.size() - 1);
+      v.entry_name = out_.programs[i].name;
+      v.shared_bytes = ir::static_shared_bytes(out_.programs[i]);
+      package.kernels[i].variants.push_back(std::move(v));
+    }
+  }
+
+  /// Programs legalised for a target; empty when one could not be.
+  std::vector<ir::Program> legalise_all(const std::vector<ir::Program>& programs, const ir::Capabilities& capabilities, const passes::PipelineOptions& options) {
+    std::vector<ir::Program> ready;
+    for (const ir::Program& p : programs)
+      if (std::optional<ir::Program> done = keep(passes::lower_for_target(p, capabilities, options))) ready.push_back(std::move(*done));
+    if (ready.size() != programs.size()) ready.clear();
+    return ready;
+  }
+
+  void compile_opencl(const std::vector<ir::Program>& optimised, const passes::PipelineOptions& options, artifact::Package& package) {
+    const emit::Dialect& dialect = emit::opencl_dialect();
+    const std::vector<ir::Program> ready = legalise_all(optimised, dialect.capabilities, options);
+    if (out_.diagnostics.has_errors()) return;
+    std::vector<const ir::Program*> list;
+    for (const ir::Program& p : ready) list.push_back(&p);
+    emit::PrintOptions print;
+    print.line_directives = request_.debug_info;
+    print.sources = &out_.sources;
+    const Result<emit::PrintedModule> printed = emit::print_clike(dialect, list, print);
+    if (!printed) return fail_internally(printed.error().message);
+    if (request_.emit == Emit::Source) text_ += printed->text;
+    package.blobs.push_back({"opencl-c", bytes_of(printed->text)});
+    for (std::size_t i = 0; i < package.kernels.size(); ++i) {
+      artifact::Variant v;
+      v.target = "opencl";
+      v.blob = static_cast<int>(package.blobs.size() - 1);
+      v.entry_name = printed->kernels[i].entry;
+      v.requires_ = printed->kernels[i].requires_;
+      v.shared_bytes = printed->kernels[i].shared_bytes;
+      add_grants(v, ready[i].name, dialect.capabilities.generator);
+      package.kernels[i].variants.push_back(std::move(v));
+    }
+  }
+
+  void compile_native(const Target& target, const std::vector<ir::Program>& optimised, const passes::PipelineOptions& options, artifact::Package& package) {
+    const Result<const NativeBackend*> backend = native_backend();
+    if (!backend) {
+      out_.diagnostics.report(DiagnosticKind::ToolMissing, {}, backend.error().message);
+      return;
+    }
+    std::vector<NativeJob> jobs;
+    for (const std::string& level : native_levels(target.level)) {
+      NativeJob job;
+      job.level = level;
+      job.programs = legalise_all(optimised, (*backend)->capabilities(level), options);
+      if (out_.diagnostics.has_errors()) return;
+      jobs.push_back(std::move(job));
+    }
+    NativeRequest native;
+    native.opt_level = request_.opt_level;
+    native.debug_info = request_.debug_info;
+    native.checked = request_.checked;
+    native.sources = &out_.sources;
+    native.emit = request_.emit;
+    run_native_jobs(**backend, native, jobs);
+    for (NativeJob& job : jobs) {
+      if (!job.error.empty()) return fail_internally("native " + job.level + ": " + job.error);
+      if (!job.text.empty()) {
+        text_ += job.text;
+        continue;
+      }
+      package.blobs.push_back({"native", std::move(job.image)});
+      for (std::size_t i = 0; i < package.kernels.size(); ++i) {
+        artifact::Variant v = job.variants[i];
+        v.blob = static_cast<int>(package.blobs.size() - 1);
+        add_grants(v, job.programs[i].name, (*backend)->capabilities(job.level).generator);
+        package.kernels[i].variants.push_back(std::move(v));
+      }
+    }
+  }
+
+  /// Notes the grants that the kernel's code for this generator was made under, so that the runtime can fall back when one is revoked.
+  void add_grants(artifact::Variant& variant, const std::string& kernel, const std::string& generator) {
+    for (const GrantUse& use : grants_used(out_, kernel, "gen:" + generator)) {
+      if (std::find(variant.grants.begin(), variant.grants.end(), use.grant) == variant.grants.end()) variant.grants.push_back(use.grant);
+      if (std::find(variant.optimisations.begin(), variant.optimisations.end(), use.optimisation) == variant.optimisations.end())
+        variant.optimisations.push_back(use.optimisation);
+    }
+  }
+
+  static std::string module_name(const std::string& input) {
+    const std::string base = input.substr(input.find_last_of('/') + 1);
+    return base.substr(0, base.find_last_of('.'));
+  }
+
+  const Request& request_;
+  Compilation& out_;
+  ModuleInterface interface_;
+  LoadedPolicy policy_;
+  std::vector<StepTime> pass_times_;
+  std::string text_;
+};
+
+}  // namespace
+
+Compilation compile(const Request& request) {
+  Compilation out;
+  out.diagnostics = DiagnosticSink(request.warnings);
+  Compiler(request, out).run();
+  if (out.diagnostics.has_errors()) out.output.reset();
+  return out;
+}
+
+}  // namespace sarek::driver
