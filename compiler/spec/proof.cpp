@@ -97,14 +97,18 @@ class Prover {
   struct Scope {
     std::size_t facts;
     std::size_t refined;
-    std::size_t axioms;
     std::unordered_map<std::uint32_t, Held> held_before;  // IF: what registers held when it opened
     NodeId condition;
   };
 
   void open_scope(NodeId condition) {
-    scopes_.push_back({facts_.size(), refined_log_.size(), axiom_log_.size(), {}, condition});
+    scopes_.push_back({facts_.size(), refined_log_.size(), {}, condition});
+    learned();
+  }
+  /// What is known changed: values are looked at anew.
+  void learned() {
     polynomials_.clear();
+    ++moment_;
   }
   void close_scope() {
     const Scope& s = scopes_.back();
@@ -123,12 +127,8 @@ class Prover {
       }
       refined_log_.pop_back();
     }
-    while (axiom_log_.size() > s.axioms) {
-      has_axioms_.erase(axiom_log_.back());
-      axiom_log_.pop_back();
-    }
     scopes_.pop_back();
-    polynomials_.clear();
+    learned();
   }
 
   void walk() {
@@ -137,8 +137,7 @@ class Prover {
     facts_on_.clear();
     refined_.clear();
     refined_log_.clear();
-    has_axioms_.clear();
-    axiom_log_.clear();
+    axioms_at_.clear();
     held_.clear();
     alias_.clear();
     scopes_.clear();
@@ -155,9 +154,7 @@ class Prover {
         forget(stored_in_[i]);
         open_scope({});
         if (g_.type(id) != Type::Void) {
-          const Polynomial count = polynomial(g_.source(id, 0), 0);
-          if (const auto fact = combine(Polynomial::atom(id.value), 1, count, -1)) add_fact(plus(*fact, 1));
-          polynomials_.clear();
+          enter_range(id, g_.source(id, 0));
         }
       } else if (op == Op::Endif) {
         leave_if(static_cast<std::size_t>(partner_[i]));
@@ -174,6 +171,21 @@ class Prover {
         prove(i, id, g_.source(id, 0), {});
       }
     }
+  }
+
+  /// Inside a loop its variable is below the count. Of a count "c ? n : 0" it is below n, and c holds: otherwise there is no iteration.
+  void enter_range(NodeId range, NodeId count, int nesting = 0) {
+    count = canonical(count);
+    if (g_.op(count) == Op::Where && nesting < kMaxNesting) {
+      for (const std::size_t side : {std::size_t{1}, std::size_t{2}}) {
+        const auto none = integer_literal(g_, g_.source(count, side));
+        if (!none || *none > 0) continue;
+        assume(g_.source(count, 0), side == 2, 0);
+        return enter_range(range, g_.source(count, 3 - side), nesting + 1);
+      }
+    }
+    if (const auto fact = combine(Polynomial::atom(range.value), 1, polynomial(count, 0), -1)) add_fact(plus(*fact, 1));
+    learned();
   }
 
   // --- registers ------------------------------------------------------------------------------------------------------------
@@ -224,7 +236,7 @@ class Prover {
   /// is true only if c and d were (a short-circuit `&&`), `done = false; if c { done = true }` is false only if c was (an early return).
   void leave_if(std::size_t opener) {
     const Scope scope = std::move(scopes_.back());
-    scopes_.back() = {scope.facts, scope.refined, scope.axioms, {}, {}};
+    scopes_.back() = {scope.facts, scope.refined, {}, {}};
     close_scope();
     for (const NodeId r : stored_in_[opener]) {
       const auto before = scope.held_before.find(r.value);
@@ -352,10 +364,11 @@ class Prover {
     return i.hi <= whole.hi || is_at_most_zero(plus(p, -whole.hi), kWrapDepth, kWrapBudget);
   }
 
-  /// What an unknown's own operation says of it, given what is known here of its operands. Once a scope.
+  /// What an unknown's own operation says of it, given what is known here of its operands. Again wherever more is known.
   void axioms(NodeId id, int nesting) {
-    if (!has_axioms_.insert(id.value).second) return;
-    axiom_log_.push_back(id.value);
+    const auto [known, is_new] = axioms_at_.emplace(id.value, moment_);
+    if (!is_new && known->second == moment_) return;
+    known->second = moment_;
     const std::span<const NodeId> s = g_.sources(id);
     const Op op = g_.op(id);
     const Polynomial self = Polynomial::atom(id.value);
@@ -385,9 +398,9 @@ class Prover {
       at_most(x[1], self);
     }
     const bool counts = s.size() == 2 && in[0].lo >= 0;
-    if ((op == Op::Cmod || op == Op::Floormod) && counts && in[1].lo >= 1) {
+    if ((op == Op::Cmod || op == Op::Floormod) && in[1].lo >= 1) {
       at_most(self, x[1], 1);
-      at_most(self, x[0]);
+      if (counts) at_most(self, x[0]);
     }
     if ((op == Op::Cdiv || op == Op::Floordiv) && counts && in[1].lo >= 1) {
       at_most(self, x[0]);
@@ -449,7 +462,7 @@ class Prover {
     const auto at_most = [&](NodeId x, NodeId y, Int128 offset) {  // x + offset <= y
       const Polynomial left = polynomial(x, 0), right = polynomial(y, 0);
       if (const auto fact = combine(left, 1, right, -1)) add_fact(plus(*fact, offset));
-      polynomials_.clear();  // more arithmetic may be exact now
+      learned();  // more arithmetic may be exact now
     };
     if (op == Op::Cast && g_.type(condition) == Type::Bool && g_.type(s[0]) == Type::Bool) return assume(s[0], holds, nesting + 1);
     if (g_.type(condition) != Type::Bool || s.size() < 2) return;
@@ -594,8 +607,8 @@ class Prover {
   std::unordered_map<Atom, std::vector<std::uint32_t>> facts_on_;  // by unknown: indices into facts_, ascending
   std::unordered_map<Atom, Interval> refined_;
   std::vector<std::pair<Atom, std::optional<Interval>>> refined_log_;
-  std::unordered_set<std::uint32_t> has_axioms_;
-  std::vector<std::uint32_t> axiom_log_;
+  std::unordered_map<std::uint32_t, std::uint64_t> axioms_at_;  // by unknown: the moment of its axioms
+  std::uint64_t moment_ = 0;
   std::unordered_map<std::uint32_t, Polynomial> polynomials_;  // valid for the facts of this moment
   std::unordered_map<std::uint32_t, Held> held_;               // by register BUFFER
   std::unordered_map<std::uint32_t, Held> alias_;              // by LOAD

@@ -229,7 +229,10 @@ class Verifier {
     if ((op == Op::End || op == Op::Backedge) && g_.op(g_.source(id, 0)) != Op::Group)
       fail(i, "structure", "source 0 of " + plain(op_info(op).name) + " is not the void value GROUP");
     if (op == Op::Range && g_.type(id) == Type::Void && g_.op(g_.source(id, 0)) != Op::Group) fail(i, "structure", "an unbounded RANGE starts from the void value GROUP");
-    if (op == Op::Range && g_.arg_as<RangeArg>(id)->axis_type != AxisType::Loop) fail(i, "structure", "a RANGE of a program is a Loop");
+    if (op == Op::Range) {
+      const AxisType axis = g_.arg_as<RangeArg>(id)->axis_type;
+      if (axis != AxisType::Loop && axis != AxisType::Unroll) fail(i, "structure", "a RANGE of a program is a Loop, or marked Unroll");
+    }
     if (op == Op::Range && (g_.type(id) != Type::Void && !is_int(g_.type(id)))) fail(i, "structure", "a RANGE counts integers, not " + name_of(g_.type(id)));
     if (op == Op::Const && g_.arg_as<ConstValue>(id)->kind == ConstValue::Kind::Invalid) fail(i, "P7", "a program has no Invalid");
     const bool leaf = op == Op::Param || op == Op::Buffer || op == Op::Special || op == Op::Const || op == Op::Group;
