@@ -96,10 +96,12 @@ class FilteredStream final : public antlr4::TokenStream {
   std::size_t position_ = 0;
 };
 
-bool is_item_start(TokenKind kind) {
-  return kind == TokenKind::Import || kind == TokenKind::Struct || kind == TokenKind::Enum || kind == TokenKind::Fn ||
-         kind == TokenKind::Kernel || kind == TokenKind::Inline || kind == TokenKind::Pipeline || kind == TokenKind::Graph ||
-         kind == TokenKind::Test;
+// The filter gives the first token of an item level 0, also when the item before it lacks its end.
+bool is_item_start(const Token& token) {
+  const TokenKind kind = token.kind;
+  return token.level == 0 && (kind == TokenKind::Import || kind == TokenKind::Struct || kind == TokenKind::Enum || kind == TokenKind::Fn ||
+                              kind == TokenKind::Kernel || kind == TokenKind::Inline || kind == TokenKind::Pipeline ||
+                              kind == TokenKind::Graph || kind == TokenKind::Test);
 }
 
 // Words that begin a statement and nothing else.
@@ -136,7 +138,7 @@ class Recovery final : public antlr4::ANTLRErrorStrategy {
       const TokenKind found = tokens_[at].kind;
       const bool repeated = expected[0] == TokenKind::Rbrace
                                 ? !faults_.empty() && faults_.back().inserted && faults_.back().token == at
-                                : rule_of(parser) == Rule::End && (is_item_start(found) || found == TokenKind::End) &&
+                                : rule_of(parser) == Rule::End && (is_item_start(tokens_[at]) || found == TokenKind::End) &&
                                       tokens_[start_of_statement(parser)].level > 0;
       if (!repeated) faults_.push_back({static_cast<std::uint32_t>(at), rule_of(parser), expected, true});
       return parser->getCurrentToken();
@@ -192,16 +194,16 @@ class Recovery final : public antlr4::ANTLRErrorStrategy {
   bool can_insert(const std::vector<TokenKind>& expected, std::size_t at) const {
     const TokenKind found = tokens_[at].kind;
     if (expected.size() == 2 && expected[0] == TokenKind::Semi && expected[1] == TokenKind::Tail)
-      return is_statement_word(found) || is_item_start(found) || found == TokenKind::Rbrace || found == TokenKind::End ||
+      return is_statement_word(found) || is_item_start(tokens_[at]) || found == TokenKind::Rbrace || found == TokenKind::End ||
              (on_new_line(at) && starts_statement(found));
     if (expected.size() != 1) return false;
     const TokenKind only = expected[0];
     if (only == TokenKind::Semi)
-      return is_item_start(found) || found == TokenKind::Const || found == TokenKind::Rbrace || found == TokenKind::End ||
+      return is_item_start(tokens_[at]) || found == TokenKind::Const || found == TokenKind::Rbrace || found == TokenKind::End ||
              (on_new_line(at) && starts_statement(found));
     if (only == TokenKind::Rparen || only == TokenKind::Rbracket)
       return found == TokenKind::Semi || found == TokenKind::Tail || found == TokenKind::Lbrace || is_statement_word(found);
-    if (only == TokenKind::Rbrace) return is_item_start(found) || found == TokenKind::End;
+    if (only == TokenKind::Rbrace) return is_item_start(tokens_[at]) || found == TokenKind::End;
     if (only == TokenKind::Comma) return on_new_line(at) && !tokens_[at].unmatched;
     return false;
   }
@@ -211,7 +213,7 @@ class Recovery final : public antlr4::ANTLRErrorStrategy {
     const std::uint16_t level = tokens_[start].level;
     for (std::size_t at = input->index();; ++at) {
       const Token& token = tokens_[at];
-      if (token.kind == TokenKind::End || is_item_start(token.kind) || token.level < level) return input->seek(at);
+      if (token.kind == TokenKind::End || is_item_start(token) || token.level < level) return input->seek(at);
       if (token.level > level) continue;
       if (token.kind == TokenKind::Semi || token.kind == TokenKind::Tail) return input->seek(at + 1);
       if (is_statement_word(token.kind) && at > start) return input->seek(at);
@@ -223,7 +225,7 @@ class Recovery final : public antlr4::ANTLRErrorStrategy {
     const std::uint16_t level = tokens_[start].level;
     for (std::size_t at = input->index();; ++at) {
       const Token& token = tokens_[at];
-      if (token.kind == TokenKind::End || is_item_start(token.kind) || token.level < level) return input->seek(at);
+      if (token.kind == TokenKind::End || is_item_start(token) || token.level < level) return input->seek(at);
       if (token.level == level && token.kind == TokenKind::Comma) return input->seek(at + 1);
     }
   }
@@ -233,7 +235,7 @@ class Recovery final : public antlr4::ANTLRErrorStrategy {
     for (std::size_t at = input->index();; ++at) {
       const Token& token = tokens_[at];
       if (token.kind == TokenKind::Rparen && token.level == tokens_[start].level) return input->seek(at + 1);
-      if (token.kind == TokenKind::End || token.kind == TokenKind::Lbrace || is_item_start(token.kind)) return input->seek(at);
+      if (token.kind == TokenKind::End || token.kind == TokenKind::Lbrace || is_item_start(token)) return input->seek(at);
     }
   }
 
@@ -241,7 +243,7 @@ class Recovery final : public antlr4::ANTLRErrorStrategy {
     for (std::size_t at = input->index();; ++at) {
       const Token& token = tokens_[at];
       if (token.kind == TokenKind::End) return input->seek(at);
-      if (at > start && token.level == 0 && (is_item_start(token.kind) || token.kind == TokenKind::Const)) return input->seek(at);
+      if (at > start && token.level == 0 && (is_item_start(token) || token.kind == TokenKind::Const)) return input->seek(at);
     }
   }
 

@@ -38,7 +38,12 @@ void Builder::report_strays(std::span<const CstId> children, std::size_t& at, st
   const std::uint32_t index = cst_[first].token;
   const Token& wrong = cst_.tokens[index];
   const std::string found = "`" + std::string(spelled(first)) + "`";
-  if (wrong.unmatched) {
+  // After a fault on the same line (a removed character, say) the rest of it is not worth a message.
+  const std::size_t newline = text_.rfind('\n', wrong.begin);
+  const bool follows = faults_.any_in(newline == std::string_view::npos ? 0 : static_cast<std::uint32_t>(newline), wrong.begin);
+  if (follows) {
+    // nothing more to say
+  } else if (wrong.unmatched) {
     faults_.add(DiagnosticKind::UnmatchedBracket, range(first), "unmatched " + found).fix(range(first), "", "remove it");
   } else if (!wrong.is_virtual()) {
     Diagnostic& made = faults_.add(DiagnosticKind::SyntaxError, range(first), std::string(wanted) + ", found " + found);

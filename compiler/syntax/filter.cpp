@@ -180,13 +180,21 @@ class ContextFilter {
     clear_heads();
   }
 
-  // pipeline NAME (, graph NAME (, test NAME for: outside of all braces, or at the start of a line where no expression could go on (then
-  // a brace is missing above).
+  // pipeline NAME, graph NAME, test NAME outside of all braces; inside them only with the next token too, at the start of a line where no
+  // expression could go on: then a brace is missing above.
   bool starts_item_here(std::size_t i, K third) const {
-    if (raw(i + 1) != K::Ident || raw(i + 2) != third) return false;
+    if (raw(i + 1) != K::Ident) return false;
     const K before = previous();
     const bool after_end = before == K::End || before == K::Rbrace || before == K::Semi;
-    return (stack_.empty() && after_end) || (at_line_start(in_[i]) && (after_end || before == K::Lbrace || ends_operand(before)));
+    if (stack_.empty() && after_end) return true;
+    return raw(i + 2) == third && at_line_start(in_[i]) && (after_end || before == K::Lbrace || ends_operand(before));
+  }
+  // A reserved word that begins items, where one begins. Everything that is still open is then missing its end.
+  bool reserved_item_word(std::size_t i) const {
+    const K kind = in_[i].kind;
+    if (kind == K::Fn || kind == K::Kernel || kind == K::Struct || kind == K::Enum) return raw(i + 1) == K::Ident || stack_.empty();
+    if (kind == K::Import) return raw(i + 1) == K::String || stack_.empty();
+    return kind == K::Inline && (stack_.empty() || at_line_start(in_[i]));
   }
   bool at_statement_start() const {
     const K before = previous();
@@ -208,7 +216,7 @@ class ContextFilter {
         break;
       case 5:
         if (word == "inout" && before == K::Colon && !stack_.empty() && stack_.back().shape == Shape::Paren) return K::Inout;
-        if (word == "block" && stack_.empty() && before != K::Kernel && item_ == K::Kernel && raw(i + 1) == K::Lparen) return K::Block;
+        if (word == "block" && stack_.empty() && before != K::Kernel && item_ == K::Kernel) return K::Block;
         if (word == "error" && before == K::Expect && raw(i + 1) == K::String) return K::Error;
         if (word == "graph" && starts_item_here(i, K::Lparen)) return K::Graph;
         break;
@@ -347,10 +355,10 @@ class ContextFilter {
     } else if (kind == K::Let || kind == K::Var || kind == K::For || kind == K::While || kind == K::Loop || kind == K::Return ||
                kind == K::Break || kind == K::Continue || kind == K::Superstep) {
       if (!(kind == K::For && item_ == K::Test)) pop_to_brace();
-    } else if (kind == K::Fn || kind == K::Kernel || kind == K::Struct || kind == K::Enum || kind == K::Import) {
+    } else if (reserved_item_word(i)) {
       start_over();
       item_ = kind;
-      item_body_ = kind != K::Import;
+      item_body_ = kind != K::Import && kind != K::Inline;
     } else if (kind == K::Const && stack_.empty()) {
       item_ = K::Const;
       item_body_ = false;

@@ -117,9 +117,11 @@ class Wording {
     if (fault.expected.size() == 1) {
       // A list ends here: the grammar no longer remembers that a comma could have continued it.
       const K only = fault.expected.front();
+      const bool other = cst_.tokens[fault.token].kind != K::Comma;
       const bool closes = only == K::Rparen || only == K::Rbracket || only == K::Rbrace || only == K::TemplateClose;
       const K previous = cst_.tokens[before(fault.token)].kind;
-      if (closes && fault.rule != Rule::Block && previous != K::Comma && previous != K::Lparen) names.push_back("`,`");
+      if (closes && previous == K::Comma) names.push_back("another element");
+      if (closes && other && fault.rule != Rule::Block && previous != K::Comma && previous != K::Lparen) names.push_back("`,`");
     }
     for (const K kind : fault.expected)
       if (kind != K::Tail && names.size() < 6) names.push_back(describe(kind));
@@ -129,6 +131,14 @@ class Wording {
       out += names[i];
     }
     return out + after(fault.token);
+  }
+
+  bool before_is(std::size_t token, std::string_view word) const { return token > 0 && spelled(before(token)) == word; }
+  // Whether the token before `token` is the first of its statement.
+  bool starts_statement_before(std::size_t token) const {
+    if (token < 2) return false;
+    const K kind = cst_.tokens[before(before(token))].kind;
+    return kind == K::Lbrace || kind == K::Rbrace || kind == K::Semi;
   }
 
   // A removed character or a broken string makes the rest of its line unreadable; complaining about that as well helps nobody.
@@ -148,6 +158,21 @@ class Wording {
     if (previous == K::Plus && (kind == K::Plus || previous2 == K::Plus)) made.note(made.range, "there is no `++`; write `x += 1`");
     if (kind == K::Semi && previous == K::Minus && previous2 == K::Minus) made.note(made.range, "there is no `--`; write `x -= 1`");
     if (kind == K::Assign && has(fault, K::Lbrace)) made.note(made.range, "an assignment is a statement; to compare, write `==`");
+    if (kind == K::Ident && before_is(fault.token, "mut")) {
+      made.note(made.range, "a variable that changes is declared with `var`");
+    } else if (kind == K::Ident && previous == K::Ident && has(fault, K::Tail) && starts_statement_before(fault.token)) {
+      made.note(made.range, "declarations begin with `let` or `var`, and the type stands behind the name: `var x: f32 = 0.0;`");
+    }
+    if (kind == K::Lparen && previous == K::For) made.note(made.range, "a loop is written `for i in 0..n { ... }`");
+    if (kind == K::Amp && has(fault, K::Lbracket) && !has(fault, K::True)) made.note(made.range, "there are no references; a buffer is `x: in [f32]`");
+    if ((kind == K::In || spelled(fault.token) == "out" || spelled(fault.token) == "inout") && previous == K::Lbracket)
+      made.note(made.range, "the access stands before the bracket: `x: in [f32]`");
+    if (kind == K::Comma && fault.rule == Rule::Type && has(fault, K::Rbracket))
+      made.note(made.range, "a length stands behind a semicolon: `[f32; 4]`");
+    if (kind == K::Semi && (fault.rule == Rule::StructItem || fault.rule == Rule::EnumItem))
+      made.note(made.range, "the parts are separated by commas").fix(made.range, ",", "write `,`");
+    if (kind == K::Assign && previous != K::Assign && has(fault, K::Tail)) made.note(made.range, "assignments do not chain");
+    if (kind == K::Lt && previous == K::LaunchOpen) made.note(made.range, "a launch is written `kernel<<grid>>(arguments);`");
     if (kind == K::StrayElse) made.note(made.range, "no `if` ends right before this `else`");
     if (has(fault, K::Lbrace) && fault.expected.size() == 1) made.note(made.range, "a body stands in braces, also when it is one statement");
     const bool wants_name = has(fault, K::Ident) && (fault.expected.size() == 1 || previous == K::Let || previous == K::Var);
@@ -170,9 +195,14 @@ class Wording {
 }  // namespace
 
 void Faults::report(DiagnosticSink& sink) {
-  std::stable_sort(faults_.begin(), faults_.end(),
-                   [](const Diagnostic& a, const Diagnostic& b) { return a.range.begin < b.range.begin; });
-  for (Diagnostic& fault : faults_) {
+  std::vector<std::size_t> order(faults_.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  // By place; of two at one place the one found first. (std::stable_sort would do, but libstdc++ implements it with a deprecated call.)
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return faults_[a].range.begin != faults_[b].range.begin ? faults_[a].range.begin < faults_[b].range.begin : a < b;
+  });
+  for (const std::size_t i : order) {
+    Diagnostic& fault = faults_[i];
     Diagnostic& reported = sink.report(fault.kind, fault.range, std::move(fault.message));
     reported.notes = std::move(fault.notes);
     reported.fixes = std::move(fault.fixes);
