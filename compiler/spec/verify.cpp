@@ -2,6 +2,7 @@
 #include "compiler/spec/verify.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "compiler/ir/printer.h"
@@ -30,8 +31,12 @@ class Verifier {
       structure();
       for (std::size_t i = 0; i < p_.body.size() && failures_.size() < limit_; ++i) node(i);
     }
-    std::stable_sort(failures_.begin(), failures_.end(), [](const auto& a, const auto& b) { return a.position < b.position; });
-    return std::move(failures_);
+    // By position, and in order of finding within one: the declaration, structure and nodes were looked at one after the other.
+    std::multimap<int, ProgramFailure*> ordered;
+    for (ProgramFailure& f : failures_) ordered.emplace(f.position, &f);
+    std::vector<ProgramFailure> result;
+    for (const auto& [position, failure] : ordered) result.push_back(std::move(*failure));
+    return result;
   }
 
  private:
