@@ -275,7 +275,8 @@ UNTERMINATED_STRING : '"' (~["\\\r\n] | '\\' ~[\r\n])* ;
 
 LINE_COMMENT : '//' ~[\r\n]* -> channel(HIDDEN) ;
 BLOCK_COMMENT : '/*' .*? '*/' -> channel(HIDDEN) ;
-UNTERMINATED_COMMENT : '/*' ;
+// As long as it can be, so that what a comment swallows is read once; a comment with its end is one longer and wins.
+UNTERMINATED_COMMENT : '/*' (~'*' | '*'+ ~[*/])* '*'* ;
 SPACE : [ \t\r\n\f]+ -> skip ;
 
 // One character that no token starts with.

@@ -39,7 +39,7 @@ void Builder::report_strays(std::span<const CstId> children, std::size_t& at, st
   const Token& wrong = cst_.tokens[index];
   const std::string found = "`" + std::string(spelled(first)) + "`";
   // After a fault on the same line (a removed character, say) the rest of it is not worth a message.
-  const std::size_t newline = text_.rfind('\n', wrong.begin);
+  const std::size_t newline = faults_.full() ? 0 : text_.rfind('\n', wrong.begin);
   const bool follows = faults_.any_in(newline == std::string_view::npos ? 0 : static_cast<std::uint32_t>(newline), wrong.begin);
   if (follows) {
     // nothing more to say

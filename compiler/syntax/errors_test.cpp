@@ -142,6 +142,23 @@ TEST_CASE("hostile tokens are survived") {
   CHECK(Parsed("\xef\xbb\xbf" "fn f() {}").sink.error_count() >= 1);  // a byte order mark is no token
 }
 
+TEST_CASE("the time for hostile text grows with its length only") {
+  // Quadratic work on any of these takes minutes; the test's time limit then fails it.
+  const auto repeated = [](std::string_view what, int times) {
+    std::string out;
+    for (int i = 0; i < times; ++i) out += what;
+    return out;
+  };
+  CHECK(Parsed(repeated("/* ", 200000)).sink.error_count() == 1);
+  CHECK(Parsed("pipeline p() { " + repeated("k<<1; ", 20000) + "}").sink.has_errors());
+  CHECK(Parsed(repeated("fn f(){;)}", 20000)).sink.has_errors());
+  CHECK(Parsed("fn f() { " + repeated("a ) ", 20000) + "}").sink.has_errors());
+  CHECK(Parsed("fn f() { " + repeated("a < ", 20000) + "}").sink.has_errors());
+  CHECK(Parsed(repeated("\"\"\"", 20001)).sink.has_errors());
+  CHECK(Parsed(repeated("/// doc\n", 50000) + "fn f() {}").sink.diagnostics().empty());
+  CHECK(Parsed("fn f() { g(" + repeated("1,", 50000) + "); }").sink.diagnostics().empty());
+}
+
 TEST_CASE("invalid UTF-8 is found at its first byte") {
   for (const auto& [text, column] : {std::pair<std::string, std::uint32_t>{"// \xc0\xaf", 4}, {"// \xed\xa0\x80", 4}, {"// \xf4\x90\x80\x80", 4},
                                      {"// \xe2\x82", 4}, {"// \xff", 4}, {"// \xc3\xa9 \x80", 7}, {"// \xf0\x80\x80\x80", 4}}) {

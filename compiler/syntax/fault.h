@@ -13,16 +13,20 @@ namespace sarek::syntax {
 
 class Faults {
  public:
+  /// Nobody reads more, and the passes may then look through all of them at each item.
+  static constexpr std::size_t kMost = 1000;
+
   /// Adds an error. The reference stays valid until the next one.
   Diagnostic& add(DiagnosticKind kind, SourceRange range, std::string message) {
     Diagnostic diagnostic;
     diagnostic.kind = kind;
     diagnostic.range = range;
     diagnostic.message = std::move(message);
+    if (full()) return discarded_ = std::move(diagnostic);
     faults_.push_back(std::move(diagnostic));
     return faults_.back();
   }
-  bool empty() const { return faults_.empty(); }
+  bool full() const { return faults_.size() >= kMost; }
   bool any_in(std::uint32_t begin, std::uint32_t end) const {
     for (const Diagnostic& fault : faults_)
       if (fault.range.begin >= begin && fault.range.begin <= end) return true;
@@ -39,6 +43,7 @@ class Faults {
 
  private:
   std::vector<Diagnostic> faults_;
+  Diagnostic discarded_{};
 };
 
 }  // namespace sarek::syntax

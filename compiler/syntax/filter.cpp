@@ -241,8 +241,10 @@ class ContextFilter {
   // kernel<<grid>>(args): marks the `<<` at `shift` and the `>>` that ends its list and is followed by `(`.
   void mark_launch(std::size_t shift) {
     std::size_t depth = 0;
+    int semicolons = 0;  // one stands before the dynamic elements
     for (std::size_t j = shift + 1; j < in_.size(); ++j) {
       const K kind = in_[j].kind;
+      if (kind == K::Semi && ++semicolons == 2) break;
       if (kind == K::Lparen || kind == K::Lbracket) ++depth;
       if (kind == K::Rparen || kind == K::Rbracket) depth -= depth > 0;
       if (kind == K::Lbrace || kind == K::Rbrace || kind == K::End) break;

@@ -212,7 +212,10 @@ void Faults::report(DiagnosticSink& sink) {
 
 void report_syntax_faults(std::string_view text, FileId file, const Cst& cst, Faults& faults) {
   Wording wording(text, file, cst, faults);
-  for (const SyntaxFault& fault : cst.faults) wording.report(fault);
+  for (const SyntaxFault& fault : cst.faults) {
+    if (faults.full()) return;
+    wording.report(fault);
+  }
 }
 
 void report_lexical_faults(std::string_view text, FileId file, std::vector<Token>& tokens, Faults& faults) {
