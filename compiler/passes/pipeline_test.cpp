@@ -3,6 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "compiler/passes/test_machine.h"
 
@@ -46,8 +47,79 @@ TEST_CASE("every pass keeps the results of random programs, at every level and f
   ir::Capabilities halves = usual;
   halves.f16_arithmetic = halves.bf16_arithmetic = halves.f16_conversion = halves.bf16_conversion = halves.saturating_casts = true;
   halves.generator = "halves";
-  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+  const char* wanted = std::getenv("SAREK_SEEDS");
+  const std::uint64_t seeds = wanted ? std::strtoull(wanted, nullptr, 10) : 300;
+  for (std::uint64_t seed = 0; seed < seeds; ++seed) {
     const ir::Capabilities targets[] = {usual, halves, least_capable()};
     check_random(seed, static_cast<int>(seed % 4), targets[seed / 4 % 3], &store);
+  }
+}
+
+TEST_CASE("a pass that breaks a program is named in an internal error") {
+  ProgramBuilder b("k");
+  const NodeId out = b.buffer_param("out", Type::I32, ir::Access::Out);
+  const NodeId opened = b.begin_if(b.bool_constant(true));
+  const NodeId inside = b.op(Op::Add, {b.i32(1), b.i32(2)});
+  b.end_if(opened);
+  b.store(out, b.i32(0), inside);  // out of its scope
+  const auto result = run_pipeline(b.finish(), least_capable(), {});
+  REQUIRE_FALSE(result);
+  CHECK(result.error().front().kind == DiagnosticKind::InternalError);
+  CHECK(result.error().front().message.find("as it came in") != std::string::npos);
+}
+
+TEST_CASE("the pipeline stops after the pass that is asked for, and names every pass it runs") {
+  policy::Store store;
+  std::vector<std::string> seen;
+  PipelineOptions options;
+  options.store = &store;
+  options.checked = true;
+  options.opt_level = 3;
+  options.after_pass = [&](std::string_view pass, const Program&) { seen.emplace_back(pass); };
+  REQUIRE(run_pipeline(Generator(5).program(), least_capable(), options));
+  for (const std::string& name : seen) CHECK(std::find(pass_names().begin(), pass_names().end(), name) != pass_names().end());
+  for (const std::string_view name : pass_names()) CHECK(std::find(seen.begin(), seen.end(), name) != seen.end());
+  seen.clear();
+  options.stop_after = "fold";
+  REQUIRE(run_pipeline(Generator(5).program(), least_capable(), options));
+  CHECK(seen.back() == "fold");
+  CHECK(seen.size() == 4);
+}
+
+TEST_CASE("automatic unrolling is decided by the policy and reported with its target") {
+  ProgramBuilder b("k");
+  const NodeId out = b.buffer_param("out", Type::I32, ir::Access::InOut);
+  const NodeId range = b.begin_range(b.i32(4));
+  b.store(out, range, range);
+  b.end_range(range);
+  const Program p = b.finish();
+  ir::Capabilities target;
+  target.generator = "llvm";
+  for (const bool restricted : {false, true}) {
+    policy::Store store;
+    if (restricted) store.restrict(policy::Optimisation::AutoUnroll);
+    std::vector<policy::Record> records;
+    PipelineOptions options;
+    options.store = &store;
+    options.on_decision = [&](const policy::Record& r, SourceRange) { records.push_back(r); };
+    const auto result = run_pipeline(p, target, options);
+    REQUIRE(result);
+    REQUIRE(records.size() == 1);
+    CHECK(records[0].target == "gen:llvm");
+    CHECK(records[0].kernel == "k");
+    CHECK(policy::is_applied(records[0].decision) == !restricted);
+    CHECK(count(*result, Op::Range) == (restricted ? 1 : 0));
+  }
+}
+
+TEST_CASE("the same program gives the same text every time") {
+  policy::Store store;
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    PipelineOptions options;
+    options.store = &store;
+    const Program p = Generator(seed).program();
+    const auto first = run_pipeline(p, least_capable(), options);
+    const auto second = run_pipeline(Generator(seed).program(), least_capable(), options);
+    CHECK(ir::print(*first) == ir::print(*second));
   }
 }

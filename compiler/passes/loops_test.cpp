@@ -1,0 +1,145 @@
+// unroll and hoist_invariants.
+#include <catch2/catch_test_macros.hpp>
+
+#include "compiler/passes/passes.h"
+#include "compiler/passes/test_machine.h"
+
+using namespace sarek;
+using namespace sarek::passes;
+using namespace sarek::passes::test;
+
+namespace {
+
+/// out[0] collects 10 * out[0] + i over the turns: the order of the turns shows.
+Program counting(std::optional<int> count, bool marked, int factor) {
+  ProgramBuilder b("k");
+  const NodeId n = b.scalar_param("n", Type::I32);
+  const NodeId out = b.buffer_param("out", Type::I32, ir::Access::InOut);
+  const NodeId bound = count ? b.i32(*count) : n;
+  const NodeId range = marked ? b.op(Op::Range, {bound}, ir::RangeArg{{77, factor}, ir::AxisType::Unroll}) : b.begin_range(bound);
+  b.store(out, b.i32(0), b.op(Op::Add, {b.op(Op::Mul, {b.load(out, b.i32(0)), b.i32(10)}), range}));
+  const NodeId odd = b.begin_if(b.op(Op::Cmpeq, {b.op(Op::And, {range, b.i32(1)}), b.i32(1)}));
+  b.store(out, b.i32(1), range);
+  b.end_if(odd);
+  b.end_range(range);
+  return b.finish();
+}
+
+Outcome run_with(const Program& p, std::uint64_t n) {
+  Input in;
+  in.scalars[0] = n & 0xffffffff;
+  in.buffers[1] = {0, 0};
+  return run(p, in);
+}
+
+}  // namespace
+
+TEST_CASE("marked loops unroll by their factor, whatever the count") {
+  for (const int factor : {0, 1, 2, 3, 4, 7})
+    for (const std::optional<int> literal : {std::optional<int>(), std::optional<int>(-1), std::optional<int>(0), std::optional<int>(1), std::optional<int>(5),
+                                             std::optional<int>(8)}) {
+      const Program source = counting(literal, true, factor);
+      std::vector<UnrollEvent> events;
+      UnrollOptions options;
+      options.report = [&](const UnrollEvent& e) { events.push_back(e); };
+      const Program p = unroll(source, options);
+      INFO("factor " << factor << " count " << literal.value_or(-99));
+      CHECK(faults(p) == "");
+      for (const NodeId id : p.body)
+        if (p.graph.op(id) == Op::Range) CHECK(p.graph.arg_as<ir::RangeArg>(id)->axis_type == ir::AxisType::Loop);
+      REQUIRE(events.size() == 1);
+      CHECK(events[0].applied == (factor > 0 || literal));
+      for (const int n : {-2, 0, 1, 2, 3, 6, 9}) CHECK(same_outcome(source, run_with(source, static_cast<std::uint64_t>(n)), run_with(p, static_cast<std::uint64_t>(n))));
+    }
+}
+
+TEST_CASE("small loops unroll by themselves only when asked and allowed") {
+  const Program source = counting(6, false, 0);
+  CHECK(count(unroll(source), Op::Range) == 1);
+  UnrollOptions options;
+  int asked = 0;
+  bool answer = false;
+  options.allow_automatic = [&](SourceRange) { return ++asked, answer; };
+  CHECK(count(unroll(source, options), Op::Range) == 1);
+  answer = true;
+  const Program p = unroll(source, options);
+  CHECK(count(p, Op::Range) == 0);
+  CHECK(asked == 2);
+  CHECK(same_outcome(source, run_with(source, 0), run_with(p, 0)));
+  // Too many turns, and a count that is not known: never asked.
+  unroll(counting(1000, false, 0), options);
+  unroll(counting(std::nullopt, false, 0), options);
+  CHECK(asked == 2);
+}
+
+TEST_CASE("a request beyond the limit is refused with its reason") {
+  UnrollOptions options;
+  std::string why;
+  options.report = [&](const UnrollEvent& e) { why = e.what; };
+  const Program p = unroll(counting(1000000, true, 0), options);
+  CHECK(count(p, Op::Range) == 1);
+  CHECK(why.find("exceed") != std::string::npos);
+}
+
+TEST_CASE("nested marked loops unroll inside out, each copy with numbers of its own") {
+  ProgramBuilder b("k");
+  const NodeId out = b.buffer_param("out", Type::I32, ir::Access::InOut);
+  const NodeId outer = b.op(Op::Range, {b.i32(3)}, ir::RangeArg{{5, 0}, ir::AxisType::Unroll});
+  const NodeId inner = b.op(Op::Range, {outer}, ir::RangeArg{{6, 2}, ir::AxisType::Unroll});
+  b.store(out, b.i32(0), b.op(Op::Add, {b.op(Op::Mul, {b.load(out, b.i32(0)), b.i32(10)}), b.op(Op::Add, {outer, inner})}));
+  b.end_range(inner);
+  b.end_range(outer);
+  const Program source = b.finish();
+  const Program p = fold(unroll(source));
+  CHECK(faults(p) == "");
+  CHECK(count(p, Op::Range) == 0);
+  Input in;
+  in.buffers[0] = {0};
+  CHECK(run(p, in).buffers.at(0)[0] == 123);
+  CHECK(run(source, in).buffers.at(0)[0] == 123);
+}
+
+TEST_CASE("invariant operations and safe loads leave loops, others stay") {
+  ProgramBuilder b("k", {32, 1, 1});
+  const NodeId x = b.scalar_param("x", Type::F32);
+  const NodeId n = b.scalar_param("n", Type::I32);
+  const NodeId a = b.buffer_param("a", Type::F32, ir::Access::In);
+  const NodeId out = b.buffer_param("out", Type::F32, ir::Access::Out);
+  const NodeId tile = b.shared("tile", Type::F32, 4);
+  const NodeId outer = b.begin_range(n);
+  const NodeId inner = b.begin_range(b.i32(4));
+  const NodeId root = b.op(Op::Sqrt, {x});                            // leaves both loops
+  const NodeId scaled = b.op(Op::Mul, {b.cast(outer, Type::F32), x});  // leaves the inner one
+  const NodeId safe = b.load(tile, b.i32(2));                          // a literal place in shared memory: leaves both
+  const NodeId unsafe = b.load(a, b.op(Op::Mul, {outer, b.i32(3)}));   // leaves the inner loop, which runs
+  const NodeId divided = b.op(Op::Fdiv, {x, root});
+  const NodeId c = b.begin_if(b.op(Op::Cmplt, {inner, b.i32(2)}));
+  const NodeId dear = b.op(Op::Fdiv, {root, x});   // only in a branch: stays
+  const NodeId cheap = b.op(Op::Add, {root, x});   // goes
+  b.ins(ir::Ins::AtomicAdd, Type::F32, {b.index(tile, b.i32(0)), b.op(Op::Add, {dear, cheap})});
+  b.end_if(c);
+  b.ins(ir::Ins::AtomicAdd, Type::F32, {b.index(tile, inner), b.op(Op::Add, {b.op(Op::Add, {scaled, safe}), b.op(Op::Add, {unsafe, divided})})});
+  b.end_range(inner);
+  b.end_range(outer);
+  b.store(out, b.i32(0), x);
+  const Program p = hoist_invariants(b.finish());
+  CHECK(faults(p) == "");
+  const auto structure = ir::structure_of(p).value();
+  const auto depth = [&](const std::function<bool(NodeId)>& which) {
+    for (std::size_t at = 0; at < p.body.size(); ++at) {
+      if (!which(p.body[at])) continue;
+      int d = 0;
+      for (int o = structure.parent[at]; o >= 0; o = structure.parent[static_cast<std::size_t>(o)]) ++d;
+      return d;
+    }
+    return -1;
+  };
+  CHECK(depth([&](NodeId id) { return p.graph.op(id) == Op::Sqrt; }) == 0);
+  CHECK(depth([&](NodeId id) { return p.graph.op(id) == Op::Cast && p.graph.op(p.graph.source(id, 0)) == Op::Range; }) == 1);
+  CHECK(depth([&](NodeId id) { return p.graph.op(id) == Op::Fdiv && p.graph.op(p.graph.source(id, 0)) == Op::Param; }) == 0);
+  CHECK(depth([&](NodeId id) { return p.graph.op(id) == Op::Fdiv && p.graph.op(p.graph.source(id, 0)) == Op::Sqrt; }) == 3);
+  CHECK(depth([&](NodeId id) { return p.graph.op(id) == Op::Add && p.graph.op(p.graph.source(id, 0)) == Op::Sqrt; }) == 0);
+  // The tile is changed in the loops, so its load stays; the load of `a` may not run where the outer loop does not.
+  CHECK(depth([&](NodeId id) { return p.graph.op(id) == Op::Load && p.graph.op(p.graph.source(p.graph.source(id, 0), 0)) == Op::Buffer; }) == 2);
+  CHECK(depth([&](NodeId id) { return p.graph.op(id) == Op::Load && p.graph.op(p.graph.source(p.graph.source(id, 0), 0)) == Op::Param; }) == 1);
+}
