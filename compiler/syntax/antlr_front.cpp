@@ -270,7 +270,8 @@ class Copy {
     bool placed = false;
     for (antlr4::tree::ParseTree* child : context->children) {
       auto* terminal = dynamic_cast<antlr4::tree::TerminalNode*>(child);
-      const CstId child_id = terminal ? token(terminal->getSymbol()->getTokenIndex()) : rule(static_cast<antlr4::ParserRuleContext*>(child));
+      const CstId child_id =
+          terminal ? token(terminal->getSymbol()->getTokenIndex()) : rule(static_cast<antlr4::ParserRuleContext*>(child));
       pending_.push_back(child_id);
       const CstNode& made = cst_.nodes[child_id.index()];
       // A rule that recovers behind its fault leaves the rule around it whole.

@@ -113,12 +113,25 @@ enum class ExprKind : std::uint8_t {
 enum class UnaryOp : std::uint8_t { Neg, Not, BitNot };
 
 enum class BinaryOp : std::uint8_t {
-  Mul, Div, Mod, MatMul,  // * / % @
-  Add, Sub,
-  Shl, Shr,
-  BitAnd, BitXor, BitOr,
-  Eq, Ne, Lt, Le, Gt, Ge,
-  And, Or,  // && ||, short-circuit
+  Mul,
+  Div,
+  Mod,
+  MatMul,  // * / % @
+  Add,
+  Sub,
+  Shl,
+  Shr,
+  BitAnd,
+  BitXor,
+  BitOr,
+  Eq,
+  Ne,
+  Lt,
+  Le,
+  Gt,
+  Ge,
+  And,
+  Or,  // && ||, short-circuit
 };
 
 /// The spelling in source text: "+", "<<", "&&".
@@ -394,13 +407,13 @@ struct Unroll {
 /// for v in first..last step s { } or for v in [a, b, c] { }. Either `first` and `last` are set, or `is_list` holds.
 struct ForStmt : Stmt {
   Unroll unroll;
-  Name variable;      // "_" is allowed
-  const Type* type;   // the variable's annotation, or null
+  Name variable;     // "_" is allowed
+  const Type* type;  // the variable's annotation, or null
   bool is_list;
   const Expr* first;
   const Expr* last;
-  bool inclusive;     // ..= rather than ..
-  const Expr* step;   // null: 1. A negative step counts down: last is then the lower end
+  bool inclusive;    // ..= rather than ..
+  const Expr* step;  // null: 1. A negative step counts down: last is then the lower end
   List<const Expr*> list;
   const BlockExpr* body;
 };
@@ -546,15 +559,15 @@ struct GraphItem : Item {
 };
 
 enum class TestStmtKind : std::uint8_t {
-  Let,            // let n = any(1, 1000);           name, value
-  Bind,           // x = [1.0, 2.0];                 name (a parameter), value
-  Grid,           // grid(4, 2);                     args: 1 to 3 block counts
-  Shared,         // shared(256);                    args: elements of the dynamic shared array
-  Cases,          // cases(100);                     args: how many random inputs
-  Seed,           // seed(7);                        args
-  ExpectValue,    // expect y = [3.0, 4.0];          name (a parameter), value
-  ExpectSame,     // expect same as interp;          name (a target)
-  ExpectError,    // expect error "out-of-bounds";   text
+  Let,          // let n = any(1, 1000);           name, value
+  Bind,         // x = [1.0, 2.0];                 name (a parameter), value
+  Grid,         // grid(4, 2);                     args: 1 to 3 block counts
+  Shared,       // shared(256);                    args: elements of the dynamic shared array
+  Cases,        // cases(100);                     args: how many random inputs
+  Seed,         // seed(7);                        args
+  ExpectValue,  // expect y = [3.0, 4.0];          name (a parameter), value
+  ExpectSame,   // expect same as interp;          name (a target)
+  ExpectError,  // expect error "out-of-bounds";   text
 };
 
 /// Generators (`random(n, lo, hi)`, `any(n)`, ...) are plain calls in `value`.

@@ -1,5 +1,5 @@
-// The tree builder's class, shared by its files: build_ast.cpp (items, statements, types, patterns) and build_expr.cpp (expressions and
-// literals). Private to this folder.
+// The tree builder's class, shared by its files: build_items.cpp (items), build_ast.cpp (statements, types,
+// patterns) and build_expr.cpp (expressions and literals). Private to this folder.
 #pragma once
 
 #include <algorithm>
@@ -55,8 +55,7 @@ class Builder {
       if (cursor.at(K::Comma)) {
         const CstId comma = cursor.take();
         if (after_comma)
-          faults_.add(DiagnosticKind::SyntaxError, range(comma), "expected an element before this `,`")
-              .fix(range(comma), "", "remove it");
+          faults_.add(DiagnosticKind::SyntaxError, range(comma), "expected an element before this `,`").fix(range(comma), "", "remove it");
         after_comma = true;
       } else if (at_element(cursor)) {
         element(cursor);

@@ -17,12 +17,12 @@ struct BinaryRow {
 
 // The table of grammar/Sarek.g4.
 constexpr BinaryRow kBinary[] = {
-    {K::Star, BinaryOp::Mul, 10, "*"},    {K::Slash, BinaryOp::Div, 10, "/"},   {K::Percent, BinaryOp::Mod, 10, "%"},
-    {K::At, BinaryOp::MatMul, 10, "@"},   {K::Plus, BinaryOp::Add, 9, "+"},     {K::Minus, BinaryOp::Sub, 9, "-"},
-    {K::Shl, BinaryOp::Shl, 8, "<<"},     {K::Shr, BinaryOp::Shr, 8, ">>"},     {K::Amp, BinaryOp::BitAnd, 7, "&"},
-    {K::Caret, BinaryOp::BitXor, 6, "^"}, {K::Bar, BinaryOp::BitOr, 5, "|"},    {K::Eq, BinaryOp::Eq, 4, "=="},
-    {K::Ne, BinaryOp::Ne, 4, "!="},       {K::Lt, BinaryOp::Lt, 4, "<"},        {K::Le, BinaryOp::Le, 4, "<="},
-    {K::Gt, BinaryOp::Gt, 4, ">"},        {K::Ge, BinaryOp::Ge, 4, ">="},       {K::And, BinaryOp::And, 3, "&&"},
+    {K::Star, BinaryOp::Mul, 10, "*"},    {K::Slash, BinaryOp::Div, 10, "/"}, {K::Percent, BinaryOp::Mod, 10, "%"},
+    {K::At, BinaryOp::MatMul, 10, "@"},   {K::Plus, BinaryOp::Add, 9, "+"},   {K::Minus, BinaryOp::Sub, 9, "-"},
+    {K::Shl, BinaryOp::Shl, 8, "<<"},     {K::Shr, BinaryOp::Shr, 8, ">>"},   {K::Amp, BinaryOp::BitAnd, 7, "&"},
+    {K::Caret, BinaryOp::BitXor, 6, "^"}, {K::Bar, BinaryOp::BitOr, 5, "|"},  {K::Eq, BinaryOp::Eq, 4, "=="},
+    {K::Ne, BinaryOp::Ne, 4, "!="},       {K::Lt, BinaryOp::Lt, 4, "<"},      {K::Le, BinaryOp::Le, 4, "<="},
+    {K::Gt, BinaryOp::Gt, 4, ">"},        {K::Ge, BinaryOp::Ge, 4, ">="},     {K::And, BinaryOp::And, 3, "&&"},
     {K::Or, BinaryOp::Or, 2, "||"},
 };
 constexpr int kComparison = 4;
@@ -180,8 +180,7 @@ const Expr* Builder::primary(CstId id) {
     const bool comma = std::any_of(cst_.children(id).begin(), cst_.children(id).end(),
                                    [&](CstId child) { return cst_[child].is_token && token(child).kind == K::Comma; });
     const List<const Expr*> elements = expr_list(cursor);
-    if (elements.size() == 1 && comma)
-      faults_.add(DiagnosticKind::SyntaxError, range(id), "a tuple has no element or at least two");
+    if (elements.size() == 1 && comma) faults_.add(DiagnosticKind::SyntaxError, range(id), "a tuple has no element or at least two");
     if (elements.size() == 1) return elements[0];
     auto* made = make_expr<TupleExpr>(ExprKind::Tuple, range(id), deepest(elements));
     made->elements = elements;
@@ -235,7 +234,8 @@ const Expr* Builder::suffix(const Expr* base, CstId id, List<TypeArg>& pending) 
         plain &= c >= '0' && c <= '9';
         if (plain && index < 100000) index = index * 10 + static_cast<std::uint32_t>(c - '0');
       }
-      if (!plain || !given.empty()) faults_.add(DiagnosticKind::SyntaxError, range(number), "expected a field name or a tuple index after `.`");
+      if (!plain || !given.empty())
+        faults_.add(DiagnosticKind::SyntaxError, range(number), "expected a field name or a tuple index after `.`");
       made->index = index;
       return made;
     }
@@ -246,7 +246,8 @@ const Expr* Builder::suffix(const Expr* base, CstId id, List<TypeArg>& pending) 
     return made;
   }
   if (cursor.accept(K::Lbracket)) {
-    if (!given.empty()) faults_.add(DiagnosticKind::SyntaxError, range(id), "type arguments are followed by a call, a record literal or `.name`");
+    if (!given.empty())
+      faults_.add(DiagnosticKind::SyntaxError, range(id), "type arguments are followed by a call, a record literal or `.name`");
     const List<const Expr*> indexes = expr_list(cursor);
     auto* made = make_expr<IndexExpr>(ExprKind::Index, whole, std::max(depth(base), deepest(indexes)));
     made->base = base;
@@ -262,22 +263,23 @@ const Expr* Builder::record(const Expr* base, CstId id, List<TypeArg> given) {
   std::vector<RecordField> fields;
   const Expr* rest = nullptr;
   std::uint32_t deep = 0;
-  list(cursor, [](const Cursor& c) { return c.at(Rule::RecordPart); },
-       [&](Cursor& c) {
-         const CstId part = c.take();
-         Cursor inside(*this, part);
-         if (rest != nullptr) faults_.add(DiagnosticKind::SyntaxError, range(part), "`..base` is the last part of a record literal");
-         if (inside.accept(K::Range)) {
-           rest = expr(inside.take(Rule::Expr));
-           deep = std::max(deep, depth(rest));
-           return;
-         }
-         const Name field = name(inside.take(K::Ident));
-         inside.accept(K::Colon);
-         const Expr* value = expr(inside.take(Rule::Expr));
-         deep = std::max(deep, depth(value));
-         fields.push_back({field, value});
-       });
+  list(
+      cursor, [](const Cursor& c) { return c.at(Rule::RecordPart); },
+      [&](Cursor& c) {
+        const CstId part = c.take();
+        Cursor inside(*this, part);
+        if (rest != nullptr) faults_.add(DiagnosticKind::SyntaxError, range(part), "`..base` is the last part of a record literal");
+        if (inside.accept(K::Range)) {
+          rest = expr(inside.take(Rule::Expr));
+          deep = std::max(deep, depth(rest));
+          return;
+        }
+        const Name field = name(inside.take(K::Ident));
+        inside.accept(K::Colon);
+        const Expr* value = expr(inside.take(Rule::Expr));
+        deep = std::max(deep, depth(value));
+        fields.push_back({field, value});
+      });
   auto* made = make_expr<RecordExpr>(ExprKind::Record, join(base->range, range(id)), deep);
   if (base->kind == ExprKind::Name) {
     made->name = base->as<NameExpr>().name;
@@ -377,19 +379,20 @@ const Expr* Builder::native_expr(CstId id) {
   cursor.accept(K::Native);
   cursor.accept(K::Lbrace);
   std::vector<NativeText> texts;
-  list(cursor, [](const Cursor& c) { return c.at(Rule::NativeText); },
-       [&](Cursor& c) {
-         Cursor inside(*this, c.take());
-         NativeText entry{};
-         entry.target = name(inside.take(K::Ident));
-         inside.accept(K::Colon);
-         const CstId string = inside.take(K::String);
-         if (string) {
-           entry.text = string_value(string);
-           entry.text_range = range(string);
-         }
-         texts.push_back(entry);
-       });
+  list(
+      cursor, [](const Cursor& c) { return c.at(Rule::NativeText); },
+      [&](Cursor& c) {
+        Cursor inside(*this, c.take());
+        NativeText entry{};
+        entry.target = name(inside.take(K::Ident));
+        inside.accept(K::Colon);
+        const CstId string = inside.take(K::String);
+        if (string) {
+          entry.text = string_value(string);
+          entry.text_range = range(string);
+        }
+        texts.push_back(entry);
+      });
   cursor.accept(K::Rbrace);
   cursor.accept(K::Else);
   const BlockExpr* reference = block(cursor.take(Rule::Block));
@@ -425,8 +428,7 @@ const Expr* Builder::integer(CstId id) {
   }
   if (at < text.size()) made->suffix = ast_.arena.copy(text.substr(at));
   made->value = value;
-  if (overflow)
-    faults_.add(DiagnosticKind::NumberTooLarge, range(id), "this number needs more than 64 bits");
+  if (overflow) faults_.add(DiagnosticKind::NumberTooLarge, range(id), "this number needs more than 64 bits");
   return made;
 }
 

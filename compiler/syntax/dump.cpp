@@ -99,8 +99,7 @@ class Dumper {
         exprs("extents", t.as<TensorType>().extents);
         return;
       }
-      case TypeKind::Error:
-        return line(t.range, "type-error");
+      case TypeKind::Error: return line(t.range, "type-error");
     }
   }
 
@@ -114,10 +113,8 @@ class Dumper {
         const auto& n = e.as<FloatExpr>();
         return line(e.range, "float " + std::string(n.digits) + (n.suffix.empty() ? "" : " " + std::string(n.suffix)));
       }
-      case ExprKind::Bool:
-        return line(e.range, e.as<BoolExpr>().value ? "bool true" : "bool false");
-      case ExprKind::Name:
-        return line(e.range, with("name", e.as<NameExpr>().name));
+      case ExprKind::Bool: return line(e.range, e.as<BoolExpr>().value ? "bool true" : "bool false");
+      case ExprKind::Name: return line(e.range, with("name", e.as<NameExpr>().name));
       case ExprKind::Unary: {
         line(e.range, "unary " + std::string(spelling(e.as<UnaryExpr>().op)));
         const Indent indent(*this);
@@ -217,17 +214,14 @@ class Dumper {
         for (const NativeText& t : e.as<NativeExpr>().texts) line(t.text_range, with("text", t.target) + " " + quoted(t.text));
         return expr(*e.as<NativeExpr>().reference);
       }
-      case ExprKind::Error:
-        return line(e.range, "expr-error");
+      case ExprKind::Error: return line(e.range, "expr-error");
     }
   }
 
   void pattern(const Pattern& p) {
     switch (p.kind) {
-      case PatternKind::Wildcard:
-        return line(p.range, "wildcard");
-      case PatternKind::Name:
-        return line(p.range, with("name-pattern", p.as<NamePattern>().name));
+      case PatternKind::Wildcard: return line(p.range, "wildcard");
+      case PatternKind::Name: return line(p.range, with("name-pattern", p.as<NamePattern>().name));
       case PatternKind::Literal: {
         line(p.range, "literal-pattern");
         const Indent indent(*this);
@@ -252,8 +246,7 @@ class Dumper {
         for (const Pattern* alternative : p.as<OrPattern>().alternatives) pattern(*alternative);
         return;
       }
-      case PatternKind::Error:
-        return line(p.range, "pattern-error");
+      case PatternKind::Error: return line(p.range, "pattern-error");
     }
   }
 
@@ -324,10 +317,8 @@ class Dumper {
         unroll(s.as<LoopStmt>().unroll);
         return expr(*s.as<LoopStmt>().body);
       }
-      case StmtKind::Break:
-        return line(s.range, "break");
-      case StmtKind::Continue:
-        return line(s.range, "continue");
+      case StmtKind::Break: return line(s.range, "break");
+      case StmtKind::Continue: return line(s.range, "continue");
       case StmtKind::Return: {
         line(s.range, "return");
         const Indent indent(*this);
@@ -348,8 +339,7 @@ class Dumper {
         labelled("dynamic-elements", l.dynamic_elements);
         return exprs("args", l.args);
       }
-      case StmtKind::Error:
-        return line(s.range, "stmt-error");
+      case StmtKind::Error: return line(s.range, "stmt-error");
     }
   }
 
@@ -361,8 +351,7 @@ class Dumper {
     }
   }
   void type_params(List<TypeParam> list) {
-    for (const TypeParam& p : list)
-      line(p.name.range, with("type-param", p.name) + (p.bound ? ": " + std::string(p.bound.text) : ""));
+    for (const TypeParam& p : list) line(p.name.range, with("type-param", p.name) + (p.bound ? ": " + std::string(p.bound.text) : ""));
   }
 
   void item(const Item& i) {

@@ -64,20 +64,19 @@ TEST_CASE("each file of tests/errors/syntax is refused as it says") {
   CHECK(files >= 20);
   for (const DiagnosticKind kind :
        {DiagnosticKind::SyntaxError, DiagnosticKind::MissingToken, DiagnosticKind::UnmatchedBracket, DiagnosticKind::InvalidEncoding,
-        DiagnosticKind::InvalidCharacter, DiagnosticKind::InvalidNumber, DiagnosticKind::NumberTooLarge,
-        DiagnosticKind::UnterminatedString, DiagnosticKind::InvalidEscape, DiagnosticKind::UnterminatedComment,
-        DiagnosticKind::NestingTooDeep, DiagnosticKind::ComparisonChain, DiagnosticKind::AmbiguousPrecedence,
-        DiagnosticKind::InvalidAssignment, DiagnosticKind::InvalidPattern, DiagnosticKind::KernelReturnsValue,
-        DiagnosticKind::InvalidTest}) {
+        DiagnosticKind::InvalidCharacter, DiagnosticKind::InvalidNumber, DiagnosticKind::NumberTooLarge, DiagnosticKind::UnterminatedString,
+        DiagnosticKind::InvalidEscape, DiagnosticKind::UnterminatedComment, DiagnosticKind::NestingTooDeep, DiagnosticKind::ComparisonChain,
+        DiagnosticKind::AmbiguousPrecedence, DiagnosticKind::InvalidAssignment, DiagnosticKind::InvalidPattern,
+        DiagnosticKind::KernelReturnsValue, DiagnosticKind::InvalidTest}) {
     INFO(kind_name(kind));
     CHECK(kinds.contains(std::string(kind_name(kind))));
   }
 }
 
 TEST_CASE("applying a fix-it mends the fault") {
-  for (const char* text : {"fn f() {\n  let x = 1\n  g(x);\n}\n", "fn f() { let x = (1 + 2; }\n", "fn f() { g(1)); }\n",
-                           "fn f() -> bool { a & 1 == b }\n", "fn f() { let x = 1 }\n", "fn f() { g(1,, 2); }\n",
-                           "const N: i32 = 3\nfn f() {}\n"}) {
+  for (const char* text :
+       {"fn f() {\n  let x = 1\n  g(x);\n}\n", "fn f() { let x = (1 + 2; }\n", "fn f() { g(1)); }\n", "fn f() -> bool { a & 1 == b }\n",
+        "fn f() { let x = 1 }\n", "fn f() { g(1,, 2); }\n", "const N: i32 = 3\nfn f() {}\n"}) {
     INFO(text);
     const Parsed broken(text);
     REQUIRE(broken.sink.diagnostics().size() == 1);
@@ -118,10 +117,11 @@ TEST_CASE("hostile nesting is refused, not crashed into") {
   for (const std::string& text :
        {"fn f() { let x = " + repeated("(", 100000) + "; }", "fn f() { let x = " + repeated("[", 100000) + "; }",
         "fn f() " + repeated("{", 100000), "fn f() { let x = " + repeated("if ", 100000) + "; }",
-        "fn f() { let x = " + repeated("match ", 100000) + "; }", "fn f() { let x: " + repeated("[", 100000) + "; }", "fn f(x: " + repeated("A<", 500) + "i32" + repeated(">", 500) + ") {}",
-        "fn f() { let x = " + repeated("-", 100000) + "1; }", "fn f() { let x = 1" + repeated(" + 1", 100000) + "; }",
-        "fn f() { let x = a" + repeated(".b", 100000) + "; }", "fn f() { let x = a" + repeated(" as i32", 100000) + "; }",
-        "fn f() { " + repeated("if a { } else ", 100000) + "{ } }", "fn f() { let x = a" + repeated("(1)", 100000) + "; }"}) {
+        "fn f() { let x = " + repeated("match ", 100000) + "; }", "fn f() { let x: " + repeated("[", 100000) + "; }",
+        "fn f(x: " + repeated("A<", 500) + "i32" + repeated(">", 500) + ") {}", "fn f() { let x = " + repeated("-", 100000) + "1; }",
+        "fn f() { let x = 1" + repeated(" + 1", 100000) + "; }", "fn f() { let x = a" + repeated(".b", 100000) + "; }",
+        "fn f() { let x = a" + repeated(" as i32", 100000) + "; }", "fn f() { " + repeated("if a { } else ", 100000) + "{ } }",
+        "fn f() { let x = a" + repeated("(1)", 100000) + "; }"}) {
     INFO(text.substr(0, 60));
     const Parsed parsed(text);
     REQUIRE(!parsed.sink.diagnostics().empty());
@@ -139,7 +139,9 @@ TEST_CASE("hostile tokens are survived") {
   CHECK(Parsed(std::string(1 << 16, '}')).sink.error_count() == 1);
   CHECK(Parsed(std::string(1 << 16, '?')).sink.error_count() == 1);
   CHECK(Parsed("").sink.diagnostics().empty());
-  CHECK(Parsed("\xef\xbb\xbf" "fn f() {}").sink.error_count() >= 1);  // a byte order mark is no token
+  CHECK(Parsed("\xef\xbb\xbf"
+               "fn f() {}")
+            .sink.error_count() >= 1);  // a byte order mark is no token
 }
 
 TEST_CASE("the time for hostile text grows with its length only") {
@@ -160,8 +162,13 @@ TEST_CASE("the time for hostile text grows with its length only") {
 }
 
 TEST_CASE("invalid UTF-8 is found at its first byte") {
-  for (const auto& [text, column] : {std::pair<std::string, std::uint32_t>{"// \xc0\xaf", 4}, {"// \xed\xa0\x80", 4}, {"// \xf4\x90\x80\x80", 4},
-                                     {"// \xe2\x82", 4}, {"// \xff", 4}, {"// \xc3\xa9 \x80", 7}, {"// \xf0\x80\x80\x80", 4}}) {
+  for (const auto& [text, column] : {std::pair<std::string, std::uint32_t>{"// \xc0\xaf", 4},
+                                     {"// \xed\xa0\x80", 4},
+                                     {"// \xf4\x90\x80\x80", 4},
+                                     {"// \xe2\x82", 4},
+                                     {"// \xff", 4},
+                                     {"// \xc3\xa9 \x80", 7},
+                                     {"// \xf0\x80\x80\x80", 4}}) {
     const Parsed parsed(text);
     REQUIRE(parsed.sink.diagnostics().size() == 1);
     CHECK(parsed.sink.diagnostics()[0].kind == DiagnosticKind::InvalidEncoding);

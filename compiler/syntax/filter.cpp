@@ -23,9 +23,7 @@ bool starts_plain_operand(K kind) {
          kind == K::Bang || kind == K::Tilde || kind == K::If || kind == K::Match || kind == K::Native;
 }
 
-bool ends_operand(K kind) {
-  return kind == K::Ident || kind == K::Int || kind == K::Float || kind == K::Rparen || kind == K::Rbracket;
-}
+bool ends_operand(K kind) { return kind == K::Ident || kind == K::Int || kind == K::Float || kind == K::Rparen || kind == K::Rbracket; }
 
 // Finds the `<` and `>` that enclose type arguments and splits the `>>` of nested ones. A `<` qualifies behind a name that is no
 // scalar type, when only names, integers, commas, dots and bracketed types follow until a `>` of the same nesting, and what stands
@@ -76,8 +74,7 @@ class TemplateFinder {
     const bool top = !open_.empty() && open_.back().depth == depth_;
     if (token.kind == K::Lt && !out_.empty() && out_.back().kind == K::Ident && !is_scalar_name(spelled(out_.back()))) {
       const K before = out_.size() >= 2 ? out_[out_.size() - 2].kind : K::End;
-      open_.push_back({out_.size(), depth_, before == K::Fn || before == K::Struct || before == K::Enum,
-                       spelled(out_.back()) == "tensor"});
+      open_.push_back({out_.size(), depth_, before == K::Fn || before == K::Struct || before == K::Enum, spelled(out_.back()) == "tensor"});
       out_.push_back(token);
       return;
     }
@@ -232,8 +229,7 @@ class ContextFilter {
       case 9:
         if (word == "divergent" && before == K::Ident && previous(2) == K::Superstep) return K::Divergent;
         break;
-      default:
-        break;
+      default: break;
     }
     return K::Ident;
   }
@@ -391,9 +387,9 @@ class ContextFilter {
   std::vector<Token> out_;
   std::vector<Frame> stack_;
   std::vector<K> outer_heads_;
-  std::size_t waiting_ = 0;       // heads in all frames
-  K item_ = K::End;               // the word that began the item
-  bool item_body_ = false;        // the item's own `{` has not come yet
+  std::size_t waiting_ = 0;  // heads in all frames
+  K item_ = K::End;          // the word that began the item
+  bool item_body_ = false;   // the item's own `{` has not come yet
   bool closed_allows_else_ = false;
 };
 

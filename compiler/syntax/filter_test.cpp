@@ -25,13 +25,15 @@ using Kinds = std::vector<TokenKind>;
 }  // namespace
 
 TEST_CASE("contextual words are names everywhere else") {
-  CHECK(special("fn f() { let out = inout + step * block - wide / test; graph(pipeline, tensor, expect, same, error, divergent); }").empty());
+  CHECK(
+      special("fn f() { let out = inout + step * block - wide / test; graph(pipeline, tensor, expect, same, error, divergent); }").empty());
   CHECK(special("kernel k(out: out [f32], inout: inout [f32]) block(4) wide {}") == Kinds{K::Out, K::Inout, K::Block, K::Wide});
   CHECK(special("fn block(step: i32) {}").empty());
   CHECK(special("fn f() { for step in 0..n step 2 { } }") == Kinds{K::Step});
   CHECK(special("fn f() { superstep divergent divergent { } }") == Kinds{K::Divergent});
   CHECK(special("fn f() { let p = P { a: out[0] }; }") == Kinds{K::RecordOpen});
-  CHECK(special("test test for test { expect = 1; expect expect = 2; expect same as interp; }") == Kinds{K::Test, K::Expect, K::Expect, K::Same});
+  CHECK(special("test test for test { expect = 1; expect expect = 2; expect same as interp; }") ==
+        Kinds{K::Test, K::Expect, K::Expect, K::Same});
   CHECK(special("graph graph(x: tensor<f32>[1]) -> tensor<f32>[1] { x }") ==
         Kinds{K::Graph, K::Tensor, K::TemplateOpen, K::TemplateClose, K::Tensor, K::TemplateOpen, K::TemplateClose});
 }
@@ -79,5 +81,18 @@ TEST_CASE("levels count the open brackets") {
   std::string levels;
   for (const Token& token : lexed.tokens) levels += static_cast<char>('0' + token.level);
   //                fn f ( a : [ i32 ] ) { g ( 1 ) ; } end
-  CHECK(levels == "00011" "1" "2" "1" "0" "0" "1" "1" "2" "1" "1" "0" "0");
+  CHECK(levels ==
+        "00011"
+        "1"
+        "2"
+        "1"
+        "0"
+        "0"
+        "1"
+        "1"
+        "2"
+        "1"
+        "1"
+        "0"
+        "0");
 }

@@ -29,8 +29,7 @@ bool closes(K kind) {
 class Formatter {
  public:
   Formatter(std::string_view text, const Cst& cst, const std::vector<Comment>& comments)
-      : text_(text), cst_(cst), parent_(cst.tokens.size(), Rule::File), starts_(cst.tokens.size(), false),
-        flat_(cst.tokens.size(), false) {
+      : text_(text), cst_(cst), parent_(cst.tokens.size(), Rule::File), starts_(cst.tokens.size(), false), flat_(cst.tokens.size(), false) {
     learn(cst.root);
     merge(comments);
     find_flat_braces();
@@ -147,7 +146,8 @@ class Formatter {
       return false;
     if (is_brace(previous) && current == K::Rbrace) return false;
     // `0 .0` without its space would be another number.
-    if (current == K::Dot && (previous == K::Int || previous == K::Float) && parent_[pieces_[piece - 1].token] == Rule::Primary) return true;
+    if (current == K::Dot && (previous == K::Int || previous == K::Float) && parent_[pieces_[piece - 1].token] == Rule::Primary)
+      return true;
     if (current == K::Rparen || current == K::Rbracket || current == K::Comma || current == K::Semi || current == K::Dot ||
         current == K::TemplateOpen || current == K::TemplateClose || current == K::LaunchOpen || current == K::LaunchClose ||
         current == K::Colon || current == K::RangeEq)
@@ -167,8 +167,8 @@ class Formatter {
     if (pieces_[piece].comment) return false;
     if (closes(current) && current != K::Rbrace) return !open_.back().broken || open_.back().fresh;
     return current == K::Semi || current == K::Comma || is_brace(current) || current == K::Else || current == K::Rbrace ||
-           current == K::Colon || current == K::TemplateOpen || current == K::LaunchOpen ||
-           (current == K::Lparen && !needs_space(piece)) || (current == K::Lbracket && !needs_space(piece));
+           current == K::Colon || current == K::TemplateOpen || current == K::LaunchOpen || (current == K::Lparen && !needs_space(piece)) ||
+           (current == K::Lbracket && !needs_space(piece));
   }
 
   // 0: stay on the line. 1: a new line. 2: a new line after an empty one.

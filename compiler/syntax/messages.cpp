@@ -60,9 +60,7 @@ class Wording {
     return quoted(spelled(token));
   }
 
-  static bool has(const SyntaxFault& fault, K kind) {
-    return std::binary_search(fault.expected.begin(), fault.expected.end(), kind);
-  }
+  static bool has(const SyntaxFault& fault, K kind) { return std::binary_search(fault.expected.begin(), fault.expected.end(), kind); }
 
   // The bracket that is still open at `token` and that `closing` would close; the token itself when there is none.
   std::size_t opening(std::size_t token, K closing) const {
@@ -164,7 +162,8 @@ class Wording {
       made.note(made.range, "declarations begin with `let` or `var`, and the type stands behind the name: `var x: f32 = 0.0;`");
     }
     if (kind == K::Lparen && previous == K::For) made.note(made.range, "a loop is written `for i in 0..n { ... }`");
-    if (kind == K::Amp && has(fault, K::Lbracket) && !has(fault, K::True)) made.note(made.range, "there are no references; a buffer is `x: in [f32]`");
+    if (kind == K::Amp && has(fault, K::Lbracket) && !has(fault, K::True))
+      made.note(made.range, "there are no references; a buffer is `x: in [f32]`");
     if ((kind == K::In || spelled(fault.token) == "out" || spelled(fault.token) == "inout") && previous == K::Lbracket)
       made.note(made.range, "the access stands before the bracket: `x: in [f32]`");
     if (kind == K::Comma && fault.rule == Rule::Type && has(fault, K::Rbracket))
@@ -174,10 +173,11 @@ class Wording {
     if (kind == K::Assign && previous != K::Assign && has(fault, K::Tail)) made.note(made.range, "assignments do not chain");
     if (kind == K::Lt && previous == K::LaunchOpen) made.note(made.range, "a launch is written `kernel<<grid>>(arguments);`");
     if (kind == K::StrayElse) made.note(made.range, "no `if` ends right before this `else`");
-    if (has(fault, K::Lbrace) && fault.expected.size() == 1) made.note(made.range, "a body stands in braces, also when it is one statement");
+    if (has(fault, K::Lbrace) && fault.expected.size() == 1)
+      made.note(made.range, "a body stands in braces, also when it is one statement");
     const bool wants_name = has(fault, K::Ident) && (fault.expected.size() == 1 || previous == K::Let || previous == K::Var);
-    if (kind != K::Ident && kind != K::End && wants_name && !spelled(fault.token).empty() &&
-        spelled(fault.token).front() >= 'a' && spelled(fault.token).front() <= 'z')
+    if (kind != K::Ident && kind != K::End && wants_name && !spelled(fault.token).empty() && spelled(fault.token).front() >= 'a' &&
+        spelled(fault.token).front() <= 'z')
       made.note(made.range, quoted(spelled(fault.token)) + " is a word of the language and cannot be a name");
     if (fault.expected.size() == 1 && fault.rule != Rule::Block) {
       const K only = fault.expected.front();
@@ -242,7 +242,8 @@ void report_lexical_faults(std::string_view text, FileId file, std::vector<Token
     }
     if (token.kind == K::BadNumber) {
       faults.add(DiagnosticKind::InvalidNumber, range, quoted(spelled) + " is no number")
-          .note(range, "numbers look like 42, 0xff, 0b1010, 1_000i64, 1.5, 1e-3f32, 0x1.8p3; a fraction has digits on both sides of the point");
+          .note(range,
+                "numbers look like 42, 0xff, 0b1010, 1_000i64, 1.5, 1e-3f32, 0x1.8p3; a fraction has digits on both sides of the point");
       token.kind = K::Int;  // so that the parser goes on; the builder sees that it is broken
     } else if (token.kind == K::UnterminatedString) {
       faults.add(DiagnosticKind::UnterminatedString, range, "missing closing quote")

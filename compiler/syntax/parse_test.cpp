@@ -31,7 +31,8 @@ std::string grouped(const Expr& e) {
     case ExprKind::Member: return grouped(*e.as<MemberExpr>().base) + "." + std::string(e.as<MemberExpr>().name.text);
     case ExprKind::TupleIndex: return grouped(*e.as<TupleIndexExpr>().base) + "." + std::to_string(e.as<TupleIndexExpr>().index);
     case ExprKind::Index: return grouped(*e.as<IndexExpr>().base) + "[" + grouped(*e.as<IndexExpr>().indexes[0]) + "]";
-    case ExprKind::Cast: return "(" + grouped(*e.as<CastExpr>().operand) + " as " + std::string(e.as<CastExpr>().type->as<NamedType>().name.text) + ")";
+    case ExprKind::Cast:
+      return "(" + grouped(*e.as<CastExpr>().operand) + " as " + std::string(e.as<CastExpr>().type->as<NamedType>().name.text) + ")";
     case ExprKind::If:
     case ExprKind::Match:
     case ExprKind::Block:
@@ -114,7 +115,8 @@ TEST_CASE("a fully grouped expression reads as the one it was printed from") {
   std::mt19937 random(3);
   for (int round = 0; round < 400; ++round) {
     std::string text = "a";
-    for (int k = 0; k < 6; ++k) text += std::string(" ") + kOps[random() % 12] + (random() % 4 == 0 ? " -" : " ") + static_cast<char>('a' + k);
+    for (int k = 0; k < 6; ++k)
+      text += std::string(" ") + kOps[random() % 12] + (random() % 4 == 0 ? " -" : " ") + static_cast<char>('a' + k);
     CHECK(grouped(grouped(text)) == grouped(text));
   }
 }
@@ -153,8 +155,7 @@ TEST_CASE("statements") {
         "assign <<=\n  member f\n    index\n      name x\n      indexes\n        name i\n        name j\n  int 1\n");
   CHECK(body("for i: u32 in 7..=0 step -1 { break; }") ==
         "for i ..=\n  type\n    type u32\n  first\n    int 7\n  last\n    int 0\n  step\n    unary -\n      int 1\n  block\n    break\n");
-  CHECK(body("unroll for s in [2, 1] { continue; }") ==
-        "for s list\n  unroll\n  list\n    int 2\n    int 1\n  block\n    continue\n");
+  CHECK(body("unroll for s in [2, 1] { continue; }") == "for s list\n  unroll\n  list\n    int 2\n    int 1\n  block\n    continue\n");
   CHECK(body("unroll(4) while a { }") == "while\n  unroll\n    int 4\n  name a\n  block\n");
   CHECK(body("loop { return 1 }") == "loop\n  block\n    return\n      int 1\n");
   CHECK(body("superstep s divergent { f(); }") == "superstep s divergent\n  block\n    expr\n      call\n        name f\n");
@@ -165,7 +166,8 @@ TEST_CASE("statements") {
 TEST_CASE("the value of a block") {
   CHECK(body("f(); g()") == "expr\n  call\n    name f\nvalue\n  call\n    name g\n");
   CHECK(body("f(); g();") == "expr\n  call\n    name f\nexpr\n  call\n    name g\n");
-  CHECK(body("if a { 1 } else { 2 }") == "value\n  if\n    name a\n    block\n      value\n        int 1\n    else\n      block\n        value\n          int 2\n");
+  CHECK(body("if a { 1 } else { 2 }") ==
+        "value\n  if\n    name a\n    block\n      value\n        int 1\n    else\n      block\n        value\n          int 2\n");
   CHECK(body("if a { } -b") == "expr\n  if\n    name a\n    block\nvalue\n  unary -\n    name b\n");
   CHECK(body("if a { };") == "expr\n  if\n    name a\n    block\n");
   CHECK(body("a = 1") == "assign =\n  name a\n  int 1\n");
@@ -177,8 +179,10 @@ TEST_CASE("the value of a block") {
 TEST_CASE("patterns") {
   CHECK(body("match x { 0 | -1 => 1, circle(r) if r > 0.0 => { 2 } Shape.none => 3, (true, y) => 4 }") ==
         "value\n  match\n    name x\n"
-        "    arm\n      or-pattern\n        literal-pattern\n          int 0\n        literal-pattern\n          unary -\n            int 1\n      int 1\n"
-        "    arm\n      constructor-pattern circle()\n        name-pattern r\n      guard\n        binary >\n          name r\n          float 0.0\n"
+        "    arm\n      or-pattern\n        literal-pattern\n          int 0\n        literal-pattern\n          unary -\n            int "
+        "1\n      int 1\n"
+        "    arm\n      constructor-pattern circle()\n        name-pattern r\n      guard\n        binary >\n          name r\n          "
+        "float 0.0\n"
         "      block\n        value\n          int 2\n"
         "    arm\n      constructor-pattern Shape.none\n      int 3\n"
         "    arm\n      tuple-pattern\n        literal-pattern\n          bool true\n        name-pattern y\n      int 4\n");
@@ -186,11 +190,14 @@ TEST_CASE("patterns") {
 
 TEST_CASE("records, arrays, tuples and type arguments") {
   CHECK(body("let p = m.Pair<f32> { a: 1, ..old };") ==
-        "let\n  name-pattern p\n  init\n    record m.Pair\n      type-args\n        type f32\n      field a\n        int 1\n      base\n        name old\n");
+        "let\n  name-pattern p\n  init\n    record m.Pair\n      type-args\n        type f32\n      field a\n        int 1\n      base\n   "
+        "     name old\n");
   CHECK(body("[1, 2,]; [0; 4]; (); (1, 2); (1)") ==
-        "expr\n  array\n    int 1\n    int 2\nexpr\n  array-repeat\n    int 0\n    int 4\nexpr\n  tuple\nexpr\n  tuple\n    int 1\n    int 2\nvalue\n  int 1\n");
+        "expr\n  array\n    int 1\n    int 2\nexpr\n  array-repeat\n    int 0\n    int 4\nexpr\n  tuple\nexpr\n  tuple\n    int 1\n    int "
+        "2\nvalue\n  int 1\n");
   CHECK(body("bitcast<Box<Box<u32>>>(x); Option<f32>.none") ==
-        "expr\n  call\n    name bitcast\n    type-args\n      type Box\n        type-args\n          type Box\n            type-args\n              type u32\n"
+        "expr\n  call\n    name bitcast\n    type-args\n      type Box\n        type-args\n          type Box\n            type-args\n     "
+        "         type u32\n"
         "    args\n      name x\nvalue\n  member none\n    name Option\n    type-args\n      type f32\n");
   CHECK(body("native { cuda: \"a\\n\\\"\", opencl: \"\"\"b\\n\"\"\" } else { 1 }") ==
         "value\n  native\n    text cuda \"a\\n\\\"\"\n    text opencl \"b\\\\n\"\n    block\n      value\n        int 1\n");
@@ -199,23 +206,30 @@ TEST_CASE("records, arrays, tuples and type arguments") {
 TEST_CASE("items") {
   CHECK(item("import \"a.sarek\" as a;") == "import \"a.sarek\" as a\n");
   CHECK(item("/// One.\n/// Two.\nstruct S<T: number> { x: [T; 3], }") ==
-        "struct S\n  doc \"One.\\nTwo.\\n\"\n  type-param T: number\n  field x\n    array-type\n      type T\n      extents\n        int 3\n");
+        "struct S\n  doc \"One.\\nTwo.\\n\"\n  type-param T: number\n  field x\n    array-type\n      type T\n      extents\n        int "
+        "3\n");
   CHECK(item("/// Not about f.\n\nfn f() {}") == "fn f\n  block\n");
   CHECK(item("enum E { a(i32, f32), b }") == "enum E\n  variant a\n    type i32\n    type f32\n  variant b\n");
   CHECK(item("inline(6) unroll(2) fn f(x: in [f32; n, 4]) -> (i32, f32) { }") ==
-        "fn f\n  inline\n    int 6\n  unroll\n    int 2\n  param x in\n    array-type\n      type f32\n      extents\n        name n\n        int 4\n"
+        "fn f\n  inline\n    int 6\n  unroll\n    int 2\n  param x in\n    array-type\n      type f32\n      extents\n        name n\n     "
+        "   int 4\n"
         "  result\n    tuple-type\n      type i32\n      type f32\n  block\n");
   CHECK(item("kernel k(out: out [f32]) block(8, N * 2) wide { }") ==
-        "kernel k wide\n  param out out\n    buffer-type\n      type f32\n  block-size\n    int 8\n    binary *\n      name N\n      int 2\n  block\n");
+        "kernel k wide\n  param out out\n    buffer-type\n      type f32\n  block-size\n    int 8\n    binary *\n      name N\n      int "
+        "2\n  block\n");
   CHECK(item("pipeline p() { k<<n / 2, 1; 64>>(a); m.k<<1>>(); }") ==
-        "pipeline p\n  block\n    launch k\n      grid\n        binary /\n          name n\n          int 2\n        int 1\n      dynamic-elements\n"
+        "pipeline p\n  block\n    launch k\n      grid\n        binary /\n          name n\n          int 2\n        int 1\n      "
+        "dynamic-elements\n"
         "        int 64\n      args\n        name a\n    launch m.k\n      grid\n        int 1\n");
   CHECK(item("graph g(x: tensor<f32>[n, 4]) -> tensor<f32>[n] { x @ w }") ==
-        "graph g\n  param x\n    tensor-type\n      type f32\n      extents\n        name n\n        int 4\n  result\n    tensor-type\n      type f32\n"
+        "graph g\n  param x\n    tensor-type\n      type f32\n      extents\n        name n\n        int 4\n  result\n    tensor-type\n    "
+        "  type f32\n"
         "      extents\n        name n\n  block\n    value\n      binary @\n        name x\n        name w\n");
-  CHECK(item("test t for k { let n = any(1, 9); grid(n); shared(4); seed(1); x = random(n); expect = 3; expect y = [1]; expect same as interp; "
+  CHECK(item("test t for k { let n = any(1, 9); grid(n); shared(4); seed(1); x = random(n); expect = 3; expect y = [1]; expect same as "
+             "interp; "
              "expect error \"race\"; }") ==
-        "test t for k\n  let n\n    call\n      name any\n      args\n        int 1\n        int 9\n  grid\n    name n\n  shared\n    int 4\n  seed\n    int 1\n"
+        "test t for k\n  let n\n    call\n      name any\n      args\n        int 1\n        int 9\n  grid\n    name n\n  shared\n    int "
+        "4\n  seed\n    int 1\n"
         "  bind x\n    call\n      name random\n      args\n        name n\n  bind expect\n    int 3\n  expect y\n    array\n      int 1\n"
         "  expect-same-as interp\n  expect-error \"race\"\n");
 }

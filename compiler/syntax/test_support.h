@@ -67,15 +67,18 @@ class RandomSource {
     out_ += token;
   }
   void name() {
-    static const char* const kNames[] = {"a", "b", "x", "tile", "step", "out", "block", "test", "graph", "wide", "same", "expect", "_q", "n1"};
+    static const char* const kNames[] = {"a",    "b",     "x",    "tile", "step",   "out", "block",
+                                         "test", "graph", "wide", "same", "expect", "_q",  "n1"};
     put(pick(kNames));
   }
   void type_name() {
-    static const char* const kNames[] = {"f32", "i32", "u64", "bf16", "Particle", "Pair<f32>", "m.Shape", "fragment_a<f16, 16, 16, 16>", "Box<Box<i32>>"};
+    static const char* const kNames[] = {
+        "f32", "i32", "u64", "bf16", "Particle", "Pair<f32>", "m.Shape", "fragment_a<f16, 16, 16, 16>", "Box<Box<i32>>"};
     put(pick(kNames));
   }
   void literal() {
-    static const char* const kLiterals[] = {"0", "42", "0xff_u8", "0b1010", "1_000i64", "1.0", "1e-3f32", "0x1.8p3", "2f64", "inf", "nan_f32", "true", "false"};
+    static const char* const kLiterals[] = {"0",       "42",   "0xff_u8", "0b1010",  "1_000i64", "1.0",  "1e-3f32",
+                                            "0x1.8p3", "2f64", "inf",     "nan_f32", "true",     "false"};
     put(pick(kLiterals));
   }
   template <class Each>
@@ -246,12 +249,8 @@ class RandomSource {
         put("[");
         list(1, 2, [&] { expr(depth); });
         return put("]");
-      case 2:
-        put(".");
-        return name();
-      default:
-        put(".");
-        return put("0");
+      case 2: put("."); return name();
+      default: put("."); return put("0");
     }
   }
 
@@ -327,12 +326,12 @@ class RandomSource {
         put("return");
         if (chance(50)) expr(inner);
         return put(";");
-      case 4:
-        put(chance(50) ? "break" : "continue");
-        return put(";");
+      case 4: put(chance(50) ? "break" : "continue"); return put(";");
       case 5:
-        if (chance(30)) put("unroll");
-        else if (chance(30)) put("unroll(4)");
+        if (chance(30))
+          put("unroll");
+        else if (chance(30))
+          put("unroll(4)");
         put("for");
         name();
         put("in");
@@ -366,9 +365,7 @@ class RandomSource {
         type(1);
         return put(";");
       case 9: return if_expr(depth);
-      case 10:
-        put("loop");
-        return block(inner);
+      case 10: put("loop"); return block(inner);
       default: return put(";");
     }
   }
