@@ -545,7 +545,8 @@ class Prover {
   std::optional<Polynomial> elements(NodeId base) {
     const auto* a = g_.arg_as<ParamArg>(base);
     if (!a) return std::nullopt;
-    if (a->size) return Polynomial::number(*a->size);
+    // A size stated for an argument is the author's claim; only the length that the launch passes is what memory there is.
+    if (a->size && g_.op(base) == Op::Buffer) return Polynomial::number(*a->size);
     for (std::size_t i = 0; i < p_.slots.size(); ++i) {
       const Slot& s = p_.slots[i];
       const bool length = g_.op(base) == Op::Param ? s.kind == Slot::Kind::Length && s.of_slot == a->slot : s.kind == Slot::Kind::SharedLength && s.of_slot == a->slot;

@@ -300,6 +300,16 @@ TEST_CASE("dynamic shared storage has its own length; wide kernels count in i64"
   CHECK(proofs(b.finish()) == "++-");
 }
 
+TEST_CASE("a size claimed for an argument proves nothing") {
+  ProgramBuilder b("p");
+  const NodeId x = b.buffer_param("x", Type::F32, Access::In);
+  ParamArg claimed = *b.graph().arg_as<ParamArg>(x);
+  claimed.size = 1000;
+  const NodeId y = b.op(Op::Param, {}, claimed);
+  b.load(y, b.i32(3));
+  CHECK(proofs(b.finish()) == "-");
+}
+
 TEST_CASE("atomics are accesses, and large programs stay cheap") {
   CHECK(proofs(test::block_sum()) == "++++");
   K k;

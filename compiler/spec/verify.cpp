@@ -292,6 +292,9 @@ class Verifier {
     if (a.range && a.range->first > a.range->second) fail(i, "declaration", "PARAM has an empty range");
     if (a.space == AddressSpace::None) {
       if (s.kind == Slot::Kind::Buffer) return fail(i, "declaration", "a scalar PARAM names the buffer slot " + quote(s.name));
+      if (a.range && s.kind == Slot::Kind::Scalar) fail(i, "declaration", "PARAM of the argument " + quote(s.name) + " has a range, which nothing checks at launch");
+      if (a.range && s.kind != Slot::Kind::Scalar && (a.range->first > (s.kind == Slot::Kind::NumGroups) || Int128{a.range->second} < INT32_MAX))
+        fail(i, "declaration", "PARAM of " + quote(s.name) + " has a range narrower than what a launch may pass");
       if (s.type != a.type) fail(i, "declaration", "PARAM of type " + name_of(a.type) + " names slot " + quote(s.name) + " of type " + name_of(s.type));
       return;
     }

@@ -109,6 +109,7 @@ TEST_CASE("access: places, declared access, gates") {
 
 TEST_CASE("declarations: slots, parameters, storage") {
   CHECK(first_of("  %8 = PARAM i64 {param slot=2}\n") == "8: PARAM of type i64 names slot \"x.len\" of type i32 [declaration]");
+  CHECK(first_of("  %8 = PARAM i32 {param slot=2 range=[0 15]}\n") == "8: PARAM of \"x.len\" has a range narrower than what a launch may pass [declaration]");
   CHECK(first_of("  %8 = PARAM f32 {param slot=0}\n") == "8: a scalar PARAM names the buffer slot \"x\" [declaration]");
   CHECK(first_of("  %8 = PARAM f32 {param slot=9}\n") == "8: PARAM names slot 9, which does not exist [declaration]");
   CHECK(first_of("  %8 = PARAM i32 {param slot=2 space=global}\n") == "8: a storage PARAM names slot \"x.len\", which is no buffer [declaration]");
@@ -127,6 +128,13 @@ TEST_CASE("declarations: slots, parameters, storage") {
   Program p = test::saxpy();
   p.block = {0, 1, 1};
   CHECK(first(p) == "-1: a block extent of 0 is not between 1 and 65536 [declaration]");
+  ProgramBuilder b("p");
+  b.scalar_param("n", Type::I32);
+  p = b.finish();
+  ParamArg ranged = *p.graph.arg_as<ParamArg>(p.body[0]);
+  ranged.range = {0, 15};
+  p.body[0] = p.graph.make(Op::Param, {}, ranged);
+  CHECK(first(p) == "0: PARAM of the argument \"n\" has a range, which nothing checks at launch [declaration]");
   p = test::saxpy();
   p.params[1].access = Access::None;
   CHECK(first(p) == "-1: parameter \"x\" is a buffer without access [declaration]");
