@@ -163,6 +163,8 @@ class Folder {
       if (is_one(s[1]) && is_zero(s[2])) return s[0];
       if (is_zero(s[1]) && is_one(s[2])) return rw_.logical_not(s[0]);
     }
+    // A gated load has made the same choice already.
+    if (graph_.op(s[1]) == Op::Load && graph_.sources(s[1]).size() == 3 && graph_.source(s[1], 2) == s[0] && graph_.source(s[1], 1) == s[2]) return s[1];
     if (is_not(s[0])) return build(Op::Where, type, {graph_.source(s[0], 0), s[2], s[1]});
     // An inner select on the same condition has made its choice.
     if (graph_.op(s[1]) == Op::Where && graph_.source(s[1], 0) == s[0]) return build(Op::Where, type, {s[0], graph_.source(s[1], 1), s[2]});

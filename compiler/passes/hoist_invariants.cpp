@@ -16,7 +16,7 @@ class Hoister {
  public:
   explicit Hoister(Program program)
       : structure_(structure_of(program).value_or(Structure{})), classes_(program), changed_(changed_classes(program, structure_, classes_)),
-        depth_(program.graph.size()), rw_(std::move(program)), graph_(rw_.graph()) {}
+        depth_(program.graph.size()), stands_(program.graph.size()), rw_(std::move(program)), graph_(rw_.graph()) {}
 
   Program run() {
     scopes_.push_back({});
@@ -29,7 +29,7 @@ class Hoister {
         rw_.begin_list();
         rw_.keep(id);
         scopes_.push_back({graph_.op(id) == Op::Range, runs_a_turn(id), static_cast<int>(at)});
-        depth_[id.index()] = scopes_.size() - 1;
+        depth_[id.index()] = stands_[id.index()] = scopes_.size() - 1;
       } else if (partner >= 0) {
         rw_.keep(id);
         const std::vector<NodeId> list = rw_.take_list();
@@ -63,6 +63,25 @@ class Hoister {
            op == Op::Reciprocal || op == Op::Pow || op == Op::Sin || op == Op::Exp2 || op == Op::Log2 || op == Op::Threefry;
   }
 
+  /// Costs less than the register that would hold it over the loop: addressing modes and immediate operands take it.
+  bool is_cheap(NodeId id) const {
+    const Op op = graph_.op(id);
+    if (op == Op::Index) return true;
+    if (op != Op::Add && op != Op::Sub && op != Op::And && op != Op::Shl) return false;
+    return is_int(graph_.type(id)) && (literal(graph_, graph_.source(id, 1)) || literal(graph_, graph_.source(id, 0)));
+  }
+
+  /// Puts the cheap operations that `id` needs, and that stayed inside, in front of the loop as well.
+  void bring_sources(NodeId id, std::size_t target) {
+    for (std::size_t i = 0; i < graph_.sources(id).size(); ++i) {
+      const NodeId s = graph_.source(id, i);
+      if (stands_[s.index()] <= target) continue;
+      bring_sources(s, target);
+      rw_.copy_outwards(s, scopes_.size() - 1 - target);
+      stands_[s.index()] = target;
+    }
+  }
+
   void node(NodeId id) {
     const std::size_t here = scopes_.size() - 1;
     if (is_leaf(graph_, id)) {
@@ -81,8 +100,11 @@ class Hoister {
     } else if (needed < here && graph_.op(id) == Op::Load) {
       for (std::size_t scope = here; scope > needed && scopes_[scope].is_loop && may_move_load(id, scopes_[scope]); --scope) target = scope - 1;
     }
-    rw_.keep_outwards(id, here - target);
     depth_[id.index()] = target;
+    if (target < here && is_cheap(id)) target = here;
+    stands_[id.index()] = target;
+    if (target < here) bring_sources(id, target);
+    rw_.keep_outwards(id, here - target);
   }
 
   /// A load may stand in front of a loop when nothing in it changes the place and running it once more, or when the loop runs no turn, cannot fail.
@@ -103,7 +125,8 @@ class Hoister {
   Structure structure_;
   MemoryClasses classes_;
   std::vector<std::vector<int>> changed_;
-  std::vector<std::size_t> depth_;  // by old node: the scope in which its new form stands
+  std::vector<std::size_t> depth_;   // by old node: the outermost scope in which its new form may stand
+  std::vector<std::size_t> stands_;  // and the one in which it does, at least as deep
   std::vector<Scope> scopes_;
   Rewriter rw_;
   const Graph& graph_;

@@ -143,3 +143,31 @@ TEST_CASE("invariant operations and safe loads leave loops, others stay") {
   CHECK(depth([&](NodeId id) { return p.graph.op(id) == Op::Load && p.graph.op(p.graph.source(p.graph.source(id, 0), 0)) == Op::Buffer; }) == 2);
   CHECK(depth([&](NodeId id) { return p.graph.op(id) == Op::Load && p.graph.op(p.graph.source(p.graph.source(id, 0), 0)) == Op::Param; }) == 1);
 }
+
+TEST_CASE("a place stays in its loop, and goes only with what needs it") {
+  ProgramBuilder b("k");
+  const NodeId x = b.scalar_param("x", Type::I32);
+  const NodeId n = b.scalar_param("n", Type::I32);
+  const NodeId out = b.buffer_param("out", Type::I32, ir::Access::InOut);
+  const NodeId range = b.begin_range(n);
+  const NodeId next = b.op(Op::Add, {x, b.i32(1)});      // cheap: would stay
+  const NodeId product = b.op(Op::Mul, {next, n});       // moves, and takes `next` along
+  const NodeId other = b.op(Op::Add, {x, b.i32(3)});     // stays
+  b.store(out, other, b.op(Op::Add, {product, range}));
+  b.store(out, next, range);
+  b.end_range(range);
+  const Program source = b.finish();
+  const Program p = remove_dead(hoist_invariants(source));
+  CHECK(faults(p) == "");
+  const auto structure = ir::structure_of(p).value();
+  int outside = 0, inside = 0;
+  for (std::size_t at = 0; at < p.body.size(); ++at)
+    if (p.graph.op(p.body[at]) == Op::Add || p.graph.op(p.body[at]) == Op::Mul) ++(structure.parent[at] < 0 ? outside : inside);
+  CHECK(outside == 2);
+  CHECK(inside == 2);
+  CHECK(count(p, Op::Add) == 3);
+  Input in;
+  in.scalars = {{0, 1}, {1, 3}};
+  in.buffers[2] = {0, 0, 0, 0, 0, 0};
+  CHECK(same_outcome(source, run(source, in), run(p, in)));
+}

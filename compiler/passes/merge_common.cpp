@@ -73,10 +73,11 @@ class Merger {
     sources_.clear();
     for (const NodeId s : graph_.sources(id)) sources_.push_back(rw_.now(s));
     if (is_pure(graph_, id)) {
-      // Sums, products and so on of two operands are the same bits in either order.
+      // Sums, products and so on of two operands are the same bits in either order. The node itself keeps the order it has.
+      key_sources_ = sources_;
       if (has_trait(op, kCommutative) || is_ins(graph_, id, Ins::Min))
-        if (sources_.size() == 2 && sources_[1] < sources_[0]) std::swap(sources_[0], sources_[1]);
-      const NodeId key = rw_.key(op, sources_, Arg(graph_.arg(id)));
+        if (sources_.size() == 2 && sources_[1] < sources_[0]) std::swap(key_sources_[0], key_sources_[1]);
+      const NodeId key = rw_.key(op, key_sources_, Arg(graph_.arg(id)));
       if (const NodeId value = known(key).value) return rw_.replace(id, value);
       learn(key, rw_.keep_with(id, sources_), 0);
       return;
@@ -131,7 +132,7 @@ class Merger {
   const Graph& graph_;
   std::vector<Value> known_;                 // by key
   std::vector<std::vector<Known>> scopes_;   // what to restore when a scope closes
-  std::vector<NodeId> sources_;
+  std::vector<NodeId> sources_, key_sources_;
 };
 
 }  // namespace

@@ -65,8 +65,8 @@ struct UnrollEvent {
 struct UnrollOptions {
   /// Asked for every small innermost loop with a literal count that nobody marked; the policy decides (Auto_unroll). Null: never.
   std::function<bool(SourceRange)> allow_automatic;
-  int automatic_turns = 16;        // at most so many turns,
-  int automatic_operations = 192;  // and so many operations in all copies together
+  int automatic_turns = 8;        // at most so many turns,
+  int automatic_operations = 96;   // and so many operations in all copies together
   int requested_operations = 16384;
   std::function<void(const UnrollEvent&)> report;
 };
@@ -77,8 +77,8 @@ ir::Program unroll(ir::Program program, const UnrollOptions& options = {});
 
 /// Moves pure operations, and loads that cannot fail and that nothing in the loop changes, in front of the loops whose turns they do not depend on.
 /// Operations are total, so running one that the loop would have skipped changes nothing.
-/// Requires nothing. Establishes: no invariant pure operation directly in a loop. Leaves alone: effects; dear operations (division, root)
-/// inside branches.
+/// Requires nothing. Establishes: no invariant pure operation directly in a loop but the cheap ones. Leaves alone: effects; dear operations (division,
+/// root) inside branches; places and sums with a literal, which cost less than the register that would hold them, unless what needs them moves.
 ir::Program hoist_invariants(ir::Program program);
 
 /// Turns small branches without loops, barriers or atomics into selects and gated loads and stores.

@@ -78,6 +78,13 @@ NodeId Rewriter::keep_outwards(NodeId old, std::size_t outwards) {
   return id;
 }
 
+NodeId Rewriter::copy_outwards(NodeId old, std::size_t outwards) {
+  outwards_ = outwards;
+  const NodeId id = copy(old);
+  outwards_ = 0;
+  return id;
+}
+
 NodeId Rewriter::copy(NodeId old) {
   if (is_leaf(program_.graph, old)) return keep(old);
   map_sources(old);

@@ -76,6 +76,8 @@ class Rewriter {
   void append_list(const std::vector<NodeId>& list);
   /// keep(), but to the list `outwards` lists further out (0: the innermost).
   NodeId keep_outwards(NodeId old, std::size_t outwards);
+  /// copy(), in the same way.
+  NodeId copy_outwards(NodeId old, std::size_t outwards);
 
   ir::Program finish();
 
