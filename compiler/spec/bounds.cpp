@@ -165,7 +165,16 @@ Interval BoundsTable::compute(NodeId id) const {
   const std::span<const NodeId> sources = graph_.sources(id);
   const auto of = [&](std::size_t i) { return known_[sources[i].index()]; };
   if (program_) {
-    if (const auto promised = launch_interval(*program_, id)) return intersect(*promised, whole);
+    const auto* p = op == Op::Param ? graph_.arg_as<ir::ParamArg>(id) : nullptr;
+    std::optional<Interval> promised;
+    if (p && p->space == ir::AddressSpace::None) {
+      const auto [slot, is_new] = slots_.try_emplace(p->slot);
+      if (is_new) slot->second = launch_interval(*program_, id);
+      promised = slot->second;
+    } else {
+      promised = launch_interval(*program_, id);
+    }
+    if (promised) return intersect(*promised, whole);
   }
   if (const auto value = ir::literal(graph_, id); value && value->kind != ConstValue::Kind::Float)
     return type == Type::WeakInt || whole.contains({value->integer, value->integer}) ? Interval{clamp(value->integer), clamp(value->integer)} : whole;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "compiler/ir/graph.h"
@@ -52,6 +53,7 @@ class BoundsTable {
   const ir::Graph& graph_;
   const ir::Program* program_;
   std::vector<Interval> known_;
+  mutable std::unordered_map<int, std::optional<Interval>> slots_;  // launch_interval of scalar PARAMs, by slot
 };
 
 /// What a launch promises of a leaf of a program; none for other nodes. The language refuses a launch of more than 2^31 - 1 threads along an axis

@@ -4,8 +4,8 @@
 #include "compiler/spec/proof.h"
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "compiler/ir/printer.h"
 #include "compiler/spec/bounds.h"
@@ -21,7 +21,7 @@ constexpr int kDepth = 4;         // facts combined in one proof
 constexpr int kBudget = 200;      // combinations tried in one proof
 constexpr int kWrapDepth = 2, kWrapBudget = 24;  // the same for "this sum does not wrap", asked much more often
 constexpr int kMaxNesting = 40;   // of arithmetic looked through: deeper nodes are unknowns
-constexpr int kMaxRounds = 6;     // of the search for registers that are never negative
+constexpr int kMaxRounds = 8;     // of the search for what registers always keep
 constexpr std::size_t kMaxFacts = 24;  // on one unknown, the newest ones: more are not tried
 
 /// A condition and whether it holds.
@@ -31,6 +31,12 @@ using Outcome = std::pair<NodeId, bool>;
 struct Held {
   NodeId value;
   std::vector<Outcome> if_true, if_false;
+};
+
+/// What every value of a register keeps, from the zero it starts with on: an assumption that its stores must uphold.
+struct Invariant {
+  bool never_negative = true;
+  std::optional<Int128> most;  // the greatest literal that is stored: a loop that halves or counts down stays below
 };
 
 class Prover {
@@ -43,13 +49,12 @@ class Prover {
 
   std::vector<AccessProof> run() {
     if (partner_.size() != p_.body.size()) return {};  // a broken program: verify_program's business
-    // Registers that are never negative: assume all of them, drop those that a store breaks, until nothing breaks.
+    // Assume every invariant, drop those that a store breaks, until nothing breaks: what is left holds at first and is kept by each store.
     for (int round = 0; round < kMaxRounds; ++round) {
-      if (round + 1 == kMaxRounds) never_negative_.clear();
-      broken_.clear();
+      if (round + 1 == kMaxRounds) invariants_.clear();
+      broken_ = false;
       walk();
-      if (broken_.empty()) break;
-      for (const NodeId r : broken_) never_negative_.erase(r.value);
+      if (!broken_) break;
     }
     return std::move(proofs_);
   }
@@ -65,6 +70,11 @@ class Prover {
   }
 
   void collect() {
+    for (std::size_t i = 0; i < p_.slots.size(); ++i) {
+      const Slot& s = p_.slots[i];
+      if (s.kind == Slot::Kind::Length || s.kind == Slot::Kind::SharedLength)
+        length_slots_.emplace(std::pair(s.kind == Slot::Kind::Length, s.of_slot), static_cast<int>(i));
+    }
     stored_in_.resize(p_.body.size());
     std::vector<int> open;
     for (std::size_t i = 0; i < p_.body.size(); ++i) {
@@ -74,7 +84,12 @@ class Prover {
         const auto* a = g_.arg_as<ParamArg>(id);
         if (a->space == AddressSpace::None) param_of_slot_.emplace(a->slot, id);
       }
-      if (op == Op::Buffer && g_.arg_as<ParamArg>(id)->space == AddressSpace::Reg && is_int(g_.type(id)) && is_signed(g_.type(id))) never_negative_.insert(id.value);
+      if (op == Op::Buffer && g_.arg_as<ParamArg>(id)->space == AddressSpace::Reg && is_int(g_.type(id))) invariants_[id.value].most = 0;
+      if (op == Op::Store && g_.op(g_.source(id, 0)) == Op::Index) {
+        const auto it = invariants_.find(g_.source(g_.source(id, 0), 0).value);
+        const auto v = integer_literal(g_, g_.source(id, 1));
+        if (it != invariants_.end() && v) it->second.most = std::max(*it->second.most, Int128{*v});
+      }
       if (partner_.empty()) continue;
       if ((op == Op::End || op == Op::Backedge || op == Op::Endif) && !open.empty()) {
         // What an inner scope stores, the outer one stores too.
@@ -208,9 +223,17 @@ class Prover {
     const NodeId place = g_.source(store, 0), value = g_.source(store, 1);
     // Cells of register arrays, too: a store into any of them keeps or breaks the sign.
     const NodeId base = g_.source(place, 0);
-    if (never_negative_.count(base.value)) {
-      const auto below = combine({}, 0, polynomial(value, 0), -1);
-      if (!below || !is_at_most_zero(*below)) broken_.push_back(base);
+    if (const auto it = invariants_.find(base.value); it != invariants_.end()) {
+      const Polynomial stored = polynomial(value, 0);
+      const auto below = combine({}, 0, stored, -1);
+      if (it->second.never_negative && (!below || !is_at_most_zero(*below))) {
+        it->second.never_negative = false;
+        broken_ = true;
+      }
+      if (it->second.most && !is_at_most_zero(plus(stored, -*it->second.most))) {
+        it->second.most.reset();
+        broken_ = true;
+      }
     }
     const NodeId r = register_of(place);
     if (!r) return;
@@ -275,7 +298,11 @@ class Prover {
   }
   Interval base_interval(NodeId id) {
     Interval i = bounds_.of(id);
-    if (g_.op(id) == Op::Load && i.lo < 0 && g_.sources(id).size() == 1 && g_.op(g_.source(id, 0)) == Op::Index && never_negative_.count(g_.source(g_.source(id, 0), 0).value)) i.lo = 0;
+    if (g_.op(id) != Op::Load || g_.sources(id).size() != 1 || g_.op(g_.source(id, 0)) != Op::Index) return i;
+    const auto it = invariants_.find(g_.source(g_.source(id, 0), 0).value);
+    if (it == invariants_.end()) return i;
+    if (it->second.never_negative) i.lo = std::max(i.lo, Int128{0});
+    if (it->second.most) i.hi = std::min(i.hi, *it->second.most);
     return i;
   }
   void refine(Atom a, const Interval& to) {
@@ -547,16 +574,12 @@ class Prover {
     if (!a) return std::nullopt;
     // A size stated for an argument is the author's claim; only the length that the launch passes is what memory there is.
     if (a->size && g_.op(base) == Op::Buffer) return Polynomial::number(*a->size);
-    for (std::size_t i = 0; i < p_.slots.size(); ++i) {
-      const Slot& s = p_.slots[i];
-      const bool length = g_.op(base) == Op::Param ? s.kind == Slot::Kind::Length && s.of_slot == a->slot : s.kind == Slot::Kind::SharedLength && s.of_slot == a->slot;
-      if (!length) continue;
-      const auto param = param_of_slot_.find(static_cast<int>(i));
-      if (param == param_of_slot_.end()) return std::nullopt;
-      const std::optional<std::int64_t> cells = g_.op(base) == Op::Param ? cells_per_element(p_, a->slot, a->type) : 1;
-      return cells ? combine(polynomial(param->second, 0), *cells, {}, 0) : std::nullopt;
-    }
-    return std::nullopt;
+    const bool argument = g_.op(base) == Op::Param;
+    const auto slot = length_slots_.find({argument, a->slot});
+    const auto param = slot == length_slots_.end() ? param_of_slot_.end() : param_of_slot_.find(slot->second);
+    if (param == param_of_slot_.end()) return std::nullopt;
+    const std::optional<std::int64_t> cells = argument ? cells_per_element(p_, a->slot, a->type) : 1;
+    return cells ? combine(polynomial(param->second, 0), *cells, {}, 0) : std::nullopt;
   }
 
   void prove(std::size_t position, NodeId access, NodeId place, NodeId gate) {
@@ -600,8 +623,9 @@ class Prover {
   std::vector<int> partner_;
   std::vector<std::vector<NodeId>> stored_in_;             // by position of a RANGE or IF: registers stored inside
   std::unordered_map<int, NodeId> param_of_slot_;          // scalar slots
-  std::unordered_set<std::uint32_t> never_negative_;       // register BUFFERs, an assumption that stores must keep
-  std::vector<NodeId> broken_;
+  std::map<std::pair<bool, int>, int> length_slots_;       // (of an argument, its slot) or (of shared storage, its number): the slot of the length
+  std::unordered_map<std::uint32_t, Invariant> invariants_;  // by register BUFFER of integers
+  bool broken_ = false;                                    // a store broke one in this walk
 
   std::vector<Scope> scopes_;
   std::vector<Polynomial> facts_;

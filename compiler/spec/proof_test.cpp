@@ -233,6 +233,41 @@ TEST_CASE("registers: while loops, early returns and short circuits") {
   CHECK(proofs(k.finish()) == "+--+-++");
 }
 
+TEST_CASE("loops that halve or double a register keep it in bounds") {
+  K k({256, 1, 1});
+  const NodeId tile = k.shared("tile", Type::F32, 256), l = k.local_id(0), zero = k.i32(0);
+  // s = 128; while s > 0 { if l < s { tile[l] + tile[l + s] } s = s / 2 }
+  const NodeId step = k.reg("s", Type::I32), again = k.reg("again", Type::Bool);
+  k.set(step, k.i32(128));
+  NodeId loop = k.begin_loop();
+  k.set(again, k.bool_constant(false));
+  NodeId body = k.begin_if(k.lt(zero, k.get(step)));
+  NodeId low = k.begin_if(k.lt(l, k.get(step)));
+  k.load(tile, l);
+  k.load(tile, k.add(l, k.get(step)));
+  k.end_if(low);
+  k.set(step, k.op(Op::Cdiv, {k.get(step), k.i32(2)}));
+  k.set(again, k.bool_constant(true));
+  k.end_if(body);
+  k.end_loop(loop, k.get(again));
+  // d = 1; while d < 256 { if l >= d { tile[l - d] } d = d * 2 }
+  const NodeId d = k.reg("d", Type::I32);
+  k.set(d, k.i32(1));
+  loop = k.begin_loop();
+  k.set(again, k.bool_constant(false));
+  body = k.begin_if(k.lt(k.get(d), k.i32(256)));
+  low = k.begin_if(k.logical_not(k.lt(l, k.get(d))));
+  k.load(tile, k.sub(l, k.get(d)));
+  k.end_if(low);
+  k.load(tile, k.get(d));
+  k.set(d, k.mul(k.get(d), k.i32(2)));
+  k.load(tile, k.get(d));
+  k.set(again, k.bool_constant(true));
+  k.end_if(body);
+  k.end_loop(loop, k.get(again));
+  CHECK(proofs(k.finish(), "tile") == "++" "++-");
+}
+
 TEST_CASE("a register that a loop counts down may be negative") {
   K k;
   const NodeId n = k.len(k.x), i = k.reg("i", Type::I32), j = k.reg("j", Type::I32);

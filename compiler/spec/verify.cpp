@@ -53,13 +53,14 @@ class Verifier {
 
   // --- declaration ----------------------------------------------------------------------------------------------------------
   void declaration() {
+    cell_types_.assign(p_.params.size(), 0);
     std::int64_t threads = 1;
     for (const int b : p_.block) {
       if (b < 1 || b > kMaxBlockAxis) return fail_declaration("a block extent of " + std::to_string(b) + " is not between 1 and " + std::to_string(kMaxBlockAxis));
       threads *= b;
     }
     if (threads > kMaxBlockAxis) fail_declaration("a block of " + std::to_string(threads) + " threads is more than " + std::to_string(kMaxBlockAxis));
-    for (std::size_t i = 0; i < p_.params.size(); ++i) parameter(static_cast<int>(i));
+    for (std::size_t i = 0; i < p_.params.size() && failures_.size() < limit_; ++i) parameter(static_cast<int>(i));
     for (std::size_t i = 0; i < p_.slots.size(); ++i) slot(static_cast<int>(i));
   }
 
@@ -70,7 +71,8 @@ class Verifier {
     if (k.first_slot < 0 || k.slot_count < 0 || std::int64_t{k.first_slot} + k.slot_count > slots) return fail_declaration(who + " names slots that do not exist");
     if (k.is_buffer && k.slot_count != 1) fail_declaration(who + " is a buffer and has " + std::to_string(k.slot_count) + " slots instead of one");
     if (k.is_buffer == (k.access == Access::None)) fail_declaration(who + (k.is_buffer ? " is a buffer without access" : " is a scalar with access"));
-    for (int s = k.first_slot; s < k.first_slot + k.slot_count; ++s) {
+    // Parameters that claim each other's slots fail here at once, so that this stays linear.
+    for (int s = k.first_slot; s < k.first_slot + k.slot_count && failures_.size() < limit_; ++s) {
       const Slot& slot = p_.slots[static_cast<std::size_t>(s)];
       const Slot::Kind wanted = k.is_buffer ? Slot::Kind::Buffer : Slot::Kind::Scalar;
       if (slot.kind != wanted || slot.param != number)
@@ -79,8 +81,12 @@ class Verifier {
     const ElementLayout& e = k.element;
     const bool power = e.align > 0 && (e.align & (e.align - 1)) == 0;
     if (e.size < 1 || e.size > kMaxStorage || !power || e.size % e.align != 0) return fail_declaration(who + " has an element of no sound size and alignment");
+    std::uint32_t& cells = cell_types_[static_cast<std::size_t>(number)];
     for (const LayoutField& f : e.fields) {
       const int bytes = type_bytes(f.type);
+      cells |= 1u << static_cast<unsigned>(f.type);
+      // A bool in memory is a byte; after legalisation programs say so.
+      if (f.type == Type::Bool) cells |= 1u << static_cast<unsigned>(Type::U8);
       if (bytes == 0 || f.offset < 0 || f.offset > e.size - bytes || f.offset % bytes != 0)
         fail_declaration(who + " has the field " + quote(f.path) + " outside of its element or not aligned");
     }
@@ -113,6 +119,7 @@ class Verifier {
         if (!holds_index()) fail_declaration(who + " counts blocks in type " + name_of(s.type));
         return;
       case Slot::Kind::SharedLength:
+        shared_lengths_.insert(s.of_slot);
         if (s.type != Type::I32) fail_declaration(who + " is the length of shared storage of type " + name_of(s.type));
         return;
     }
@@ -303,23 +310,24 @@ class Verifier {
     if (a.size && (*a.size < 0 || *a.size > kMaxStorage)) fail(i, "declaration", "PARAM has a size of " + std::to_string(*a.size) + " elements");
     if (s.param < 0 || static_cast<std::size_t>(s.param) >= p_.params.size()) return;  // reported with the slot
     const KernelParam& k = p_.params[static_cast<std::size_t>(s.param)];
-    // A bool in memory is a byte; after legalisation programs say so.
-    const bool is_cell = std::any_of(k.element.fields.begin(), k.element.fields.end(), [&](const LayoutField& f) {
-      return f.type == a.type || (f.type == Type::Bool && a.type == Type::U8);
-    });
-    if (!is_cell) fail(i, "declaration", "PARAM views buffer " + quote(k.name) + " as " + name_of(a.type) + ", which its element " + quote(k.element.type_name) + " has no field of");
+    if ((cell_types_[static_cast<std::size_t>(s.param)] >> static_cast<unsigned>(a.type) & 1u) == 0)
+      fail(i, "declaration", "PARAM views buffer " + quote(k.name) + " as " + name_of(a.type) + ", which its element " + quote(k.element.type_name) + " has no field of");
     if (k.element.size % type_bytes(a.type) != 0) fail(i, "declaration", "cells of " + name_of(a.type) + " do not divide an element of " + quote(k.name));
   }
 
   void buffer(std::size_t i, NodeId id) {
     const ParamArg& a = *g_.arg_as<ParamArg>(id);
     if (type_bits(a.type) == 0) fail(i, "declaration", "BUFFER of type " + name_of(a.type));
-    if (a.size && (*a.size < 0 || *a.size > kMaxStorage)) fail(i, "declaration", "BUFFER has a size of " + std::to_string(*a.size) + " elements");
+    if (a.size && (*a.size < 0 || *a.size > kMaxStorage)) return fail(i, "declaration", "BUFFER has a size of " + std::to_string(*a.size) + " elements");
+    own_bytes_ += a.size.value_or(0) * type_bytes(a.type);
+    if (own_bytes_ > kMaxStorage) {
+      fail(i, "declaration", "the BUFFERs of the program hold more than any memory");
+      own_bytes_ = 0;
+    }
     if (!a.size && a.space == AddressSpace::Reg) fail(i, "declaration", "a BUFFER in registers has a size");
     if (!buffer_numbers_.insert(a.slot).second) fail(i, "declaration", "two BUFFERs have the number " + std::to_string(a.slot));
     if (!a.size && a.space == AddressSpace::Local) {
-      const bool has_length = std::any_of(p_.slots.begin(), p_.slots.end(), [&](const Slot& s) { return s.kind == Slot::Kind::SharedLength && s.of_slot == a.slot; });
-      if (!has_length) fail(i, "declaration", "dynamic shared BUFFER " + quote(a.name) + " has no slot with its length");
+      if (shared_lengths_.count(a.slot) == 0) fail(i, "declaration", "dynamic shared BUFFER " + quote(a.name) + " has no slot with its length");
     }
   }
 
@@ -459,6 +467,9 @@ class Verifier {
   std::vector<int> position_;  // by node index; -1: not (yet) in the body
   std::vector<int> scope_;     // by position: the innermost open RANGE or IF
   std::set<int> buffer_numbers_;
+  std::set<int> shared_lengths_;            // numbers of dynamic shared BUFFERs that have a length
+  std::vector<std::uint32_t> cell_types_;   // by parameter: a bit for each type that may stand in its element
+  std::int64_t own_bytes_ = 0;              // of BUFFERs so far
   std::vector<ProgramFailure> failures_;
 };
 

@@ -115,6 +115,7 @@ TEST_CASE("declarations: slots, parameters, storage") {
   CHECK(first_of("  %8 = PARAM i32 {param slot=2 space=global}\n") == "8: a storage PARAM names slot \"x.len\", which is no buffer [declaration]");
   CHECK(first_of("  %8 = PARAM i64 {param slot=0 space=global}\n") == "8: PARAM views buffer \"x\" as i64, which its element \"f32\" has no field of [declaration]");
   CHECK(first_of("  %8 = BUFFER i32 {param slot=0 size=1 space=reg}\n") == "8: two BUFFERs have the number 0 [declaration]");
+  CHECK(first_of("  %8 = BUFFER i32 {param slot=1 size=1000000000000 space=reg}\n") == "8: the BUFFERs of the program hold more than any memory [declaration]");
   CHECK(first_of("  %8 = BUFFER i32 {param slot=1 space=reg}\n") == "8: a BUFFER in registers has a size [declaration]");
   CHECK(first_of("  %8 = BUFFER i32 {param slot=1 space=local name=\"t\"}\n") == "8: dynamic shared BUFFER \"t\" has no slot with its length [declaration]");
   CHECK(first_of("  %8 = BUFFER i32 {param slot=1 size=-1 space=reg}\n") == "8: BUFFER has a size of -1 elements [declaration]");
