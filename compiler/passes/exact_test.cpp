@@ -34,9 +34,17 @@ Word operator|(Word a, Word b) { return {a.v | b.v, a.is_signed}; }
 Word operator^(Word a, Word b) { return {a.v ^ b.v, a.is_signed}; }
 Word operator<<(Word a, Word b) { return {a.v << (b.v & 63), a.is_signed}; }
 Word operator>>(Word a, Word b) { return {a.v >> (b.v & 63), a.is_signed}; }
-bool operator<(Word a, Word b) { return a.is_signed ? static_cast<std::int64_t>(a.v) < static_cast<std::int64_t>(b.v) : a.v < b.v; }
-bool operator==(Word a, Word b) { return a.v == b.v; }
-Word select(bool c, Word a, Word b) { return c ? a : b; }
+/// A Bool.
+struct Truth {
+  bool v = false;
+};
+Truth operator&(Truth a, Truth b) { return {a.v && b.v}; }
+Truth operator|(Truth a, Truth b) { return {a.v || b.v}; }
+Truth operator!(Truth a) { return {!a.v}; }
+Truth operator<(Word a, Word b) { return {a.is_signed ? static_cast<std::int64_t>(a.v) < static_cast<std::int64_t>(b.v) : a.v < b.v}; }
+Truth operator==(Word a, Word b) { return {a.v == b.v}; }
+Truth operator!=(Word a, Word b) { return {a.v != b.v}; }
+Word select(Truth c, Word a, Word b) { return c.v ? a : b; }
 
 #define SAREK_WORD_WITH_LITERAL(result, op) \
   template <std::integral I>                \
@@ -50,8 +58,9 @@ SAREK_WORD_WITH_LITERAL(Word, &)
 SAREK_WORD_WITH_LITERAL(Word, |)
 SAREK_WORD_WITH_LITERAL(Word, <<)
 SAREK_WORD_WITH_LITERAL(Word, >>)
-SAREK_WORD_WITH_LITERAL(bool, <)
-SAREK_WORD_WITH_LITERAL(bool, ==)
+SAREK_WORD_WITH_LITERAL(Truth, <)
+SAREK_WORD_WITH_LITERAL(Truth, ==)
+SAREK_WORD_WITH_LITERAL(Truth, !=)
 template <std::integral I>
 Word operator-(I a, Word b) {
   return b.lit(a) - b;
