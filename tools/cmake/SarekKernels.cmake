@@ -1,55 +1,96 @@
 # add_sarek_kernels(<target> SOURCES <files>... [TARGETS <ids>...] [POLICY <file>] [NAMESPACE <ns>] [EMBED] [EXPLAIN <format>]
 #                   [OPTIONS <flags>...] [DEPENDS <files>...] [HEADER <outvar>] [PACKAGE <outvar>] [EXPLAIN_FILE <outvar>])
 #
-# Compiles kernel modules at build time and makes the library target <target>: linking it gives the generated typed header NAME.sarek.hpp of each
-# source NAME.sarek, and the runtime. With EMBED the packages are part of the program and NAME::Kernels(device) finds them; without it the package
-# files stand in the build folder and NAME::Kernels(device, path) loads one. TARGETS are sarekc's (default `host`). Depfiles make rebuilds exact.
-# The variables named by HEADER, PACKAGE and EXPLAIN_FILE receive the lists of those files.
+# Compiles kernel modules at build time and makes the library target <target>. Linking it gives, for each source NAME.sarek, the generated typed header
+# NAME.sarek.hpp, and the runtime. With EMBED the packages are part of the program and the header's NAME::Kernels(device) finds them; without it they are
+# files, whose paths PACKAGE gives, and NAME::Kernels(device, path) loads one. TARGETS are sarekc's targets; the default `host` is the CPU of this machine.
+# Depfiles make rebuilds exact: a change of a source, an import, the manifest or the compiler rebuilds what depends on it, and nothing else.
+# The variables named by HEADER, PACKAGE and EXPLAIN_FILE receive the lists of those files, in the order of SOURCES.
 #
-# A cross build names a compiler that runs on the host by the cache variable Sarek_EXECUTABLE.
-include_guard()
+# The compiler is the target Sarek::sarekc, of this build or of the installed package. A cross build, or one that wants another compiler, names a program
+# that runs on the build machine by the variable Sarek_EXECUTABLE.
+include_guard(GLOBAL)
+cmake_policy(PUSH)
+cmake_policy(VERSION 3.25)
+
+# A source file that holds the package at 64 bytes alignment, as sarek_package_SYMBOL to sarek_package_SYMBOL_end. C++, so that a project without C works.
+function(_sarek_write_embedding file symbol package)
+  string(REGEX REPLACE "([\\\\\"])" "\\\\\\\\\\\\\\1" package "${package}")
+  file(CONFIGURE OUTPUT "${file}" @ONLY CONTENT [[
+// Made by add_sarek_kernels: the package as data of the program.
+asm(
+    ".pushsection .rodata\n"
+    ".balign 64\n"
+    ".global sarek_package_@symbol@\n"
+    ".type sarek_package_@symbol@, %object\n"
+    "sarek_package_@symbol@:\n"
+    ".incbin \"@package@\"\n"
+    ".size sarek_package_@symbol@, . - sarek_package_@symbol@\n"
+    ".global sarek_package_@symbol@_end\n"
+    ".type sarek_package_@symbol@_end, %object\n"
+    "sarek_package_@symbol@_end:\n"
+    ".byte 0\n"
+    ".size sarek_package_@symbol@_end, 1\n"
+    ".popsection\n");
+]])
+endfunction()
 
 function(add_sarek_kernels target)
-  cmake_parse_arguments(ARG "EMBED" "POLICY;NAMESPACE;EXPLAIN;HEADER;PACKAGE;EXPLAIN_FILE" "SOURCES;TARGETS;OPTIONS;DEPENDS" ${ARGN})
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "EMBED" "POLICY;NAMESPACE;EXPLAIN;HEADER;PACKAGE;EXPLAIN_FILE" "SOURCES;TARGETS;OPTIONS;DEPENDS")
+  set(here "add_sarek_kernels(${target})")
   if(ARG_UNPARSED_ARGUMENTS)
-    message(FATAL_ERROR "add_sarek_kernels(${target}): unknown arguments: ${ARG_UNPARSED_ARGUMENTS}")
+    message(FATAL_ERROR "${here}: unknown arguments: ${ARG_UNPARSED_ARGUMENTS}")
+  endif()
+  if(ARG_KEYWORDS_MISSING_VALUES)
+    message(FATAL_ERROR "${here}: without a value: ${ARG_KEYWORDS_MISSING_VALUES}")
   endif()
   if(NOT ARG_SOURCES)
-    message(FATAL_ERROR "add_sarek_kernels(${target}): SOURCES is empty")
+    message(FATAL_ERROR "${here}: SOURCES is missing")
   endif()
-  if(ARG_NAMESPACE)
-    list(LENGTH ARG_SOURCES count)
-    if(count GREATER 1)
-      message(FATAL_ERROR "add_sarek_kernels(${target}): NAMESPACE needs a single source")
-    endif()
+  list(LENGTH ARG_SOURCES count)
+  if(ARG_NAMESPACE AND count GREATER 1)
+    message(FATAL_ERROR "${here}: NAMESPACE goes with a single source")
+  endif()
+  if(ARG_EXPLAIN AND NOT ARG_EXPLAIN MATCHES "^(text|json|sarif|html)$")
+    message(FATAL_ERROR "${here}: EXPLAIN is text, json, sarif or html, not ${ARG_EXPLAIN}")
+  endif()
+  if(ARG_EXPLAIN_FILE AND NOT ARG_EXPLAIN)
+    message(FATAL_ERROR "${here}: EXPLAIN_FILE goes with EXPLAIN")
   endif()
   if(NOT ARG_TARGETS)
     set(ARG_TARGETS host)
   endif()
   list(JOIN ARG_TARGETS "," targets)
 
-  if(DEFINED Sarek_EXECUTABLE)
-    set(sarekc "${Sarek_EXECUTABLE}")
-    set(sarekc_dependency)
+  if(Sarek_EXECUTABLE)
+    set(compiler "${Sarek_EXECUTABLE}")
+    set(compiler_files "${Sarek_EXECUTABLE}")
   elseif(TARGET Sarek::sarekc)
-    set(sarekc $<TARGET_FILE:Sarek::sarekc>)
-    set(sarekc_dependency Sarek::sarekc)
+    set(compiler $<TARGET_FILE:Sarek::sarekc>)
+    set(compiler_files Sarek::sarekc)
+    # In its own build the native backend is a module of its own, which sarekc loads: a change of it is a change of the compiler.
+    if(TARGET sarek_native)
+      list(APPEND compiler_files sarek_native)
+    endif()
   else()
-    message(FATAL_ERROR "add_sarek_kernels(${target}): there is no sarekc; set Sarek_EXECUTABLE")
-  endif()
-  # The native backend is a module that sarekc loads: it belongs to what the command runs.
-  if(TARGET sarek_native)
-    list(APPEND sarekc_dependency sarek_native)
+    message(FATAL_ERROR "${here}: there is no sarekc; set Sarek_EXECUTABLE")
   endif()
 
-  set(flags ${ARG_OPTIONS})
+  set(flags --target "${targets}" ${ARG_OPTIONS})
+  set(policy)
   if(ARG_POLICY)
     get_filename_component(policy "${ARG_POLICY}" ABSOLUTE)
     list(APPEND flags --policy "${policy}")
   endif()
+  set(depends)
+  foreach(file IN LISTS ARG_DEPENDS)
+    get_filename_component(file "${file}" ABSOLUTE)
+    list(APPEND depends "${file}")
+  endforeach()
 
   set(folder "${CMAKE_CURRENT_BINARY_DIR}/${target}.sarek")
   file(MAKE_DIRECTORY "${folder}")
+  set(names)
   set(headers)
   set(packages)
   set(reports)
@@ -57,9 +98,16 @@ function(add_sarek_kernels target)
   foreach(source IN LISTS ARG_SOURCES)
     get_filename_component(source "${source}" ABSOLUTE)
     get_filename_component(name "${source}" NAME_WLE)
+    if(name IN_LIST names)
+      message(FATAL_ERROR "${here}: two sources are named ${name}; put them into libraries of their own")
+    endif()
+    list(APPEND names "${name}")
+    set(namespace "${name}")
+    if(ARG_NAMESPACE)
+      set(namespace "${ARG_NAMESPACE}")
+    endif()
     set(package "${folder}/${name}.sarek.pkg")
     set(header "${folder}/${name}.sarek.hpp")
-    set(depfile "${folder}/${name}.d")
     set(explain)
     set(report)
     if(ARG_EXPLAIN)
@@ -67,38 +115,24 @@ function(add_sarek_kernels target)
       set(explain "--explain=${ARG_EXPLAIN}" "--explain-file=${report}")
       list(APPEND reports "${report}")
     endif()
-    set(namespace)
-    if(ARG_NAMESPACE)
-      set(namespace --namespace "${ARG_NAMESPACE}")
-    endif()
     add_custom_command(
       OUTPUT "${package}" "${header}" ${report}
-      COMMAND ${sarekc} "${source}" -o "${package}" --header "${header}" ${namespace} --target "${targets}" ${flags} ${explain} -MD -MF "${depfile}" -MT "${package}"
-      DEPENDS "${source}" ${ARG_DEPENDS} ${policy} ${sarekc_dependency}
-      DEPFILE "${depfile}"
-      COMMENT "sarekc ${name}.sarek"
+      COMMAND ${compiler} "${source}" -o "${package}" --header "${header}" --namespace "${namespace}" ${flags} ${explain}
+              -MD -MF "${package}.d" -MT "${package}"
+      DEPENDS "${source}" ${depends} ${policy} ${compiler_files}
+      DEPFILE "${package}.d"
+      COMMENT "Compiling kernels ${name}.sarek for ${targets}"
       VERBATIM)
     list(APPEND headers "${header}")
     list(APPEND packages "${package}")
     if(ARG_EMBED)
-      string(MAKE_C_IDENTIFIER "${name}" symbol)
-      if(ARG_NAMESPACE)
-        string(MAKE_C_IDENTIFIER "${ARG_NAMESPACE}" symbol)
-      endif()
-      set(assembly "${folder}/${name}.S")
-      file(CONFIGURE OUTPUT "${assembly}" @ONLY CONTENT [[
-  .section .rodata
-  .balign 64
-  .global sarek_package_@symbol@
-  .type sarek_package_@symbol@, STT_OBJECT
-sarek_package_@symbol@:
-  .incbin "@package@"
-  .global sarek_package_@symbol@_end
-sarek_package_@symbol@_end:
-  .section .note.GNU-stack,"",%progbits
-]])
-      set_source_files_properties("${assembly}" PROPERTIES OBJECT_DEPENDS "${package}" LANGUAGE C COMPILE_OPTIONS "-xassembler-with-cpp")
-      list(APPEND embedded "${assembly}")
+      string(REPLACE "::" "_" symbol "${namespace}")
+      string(MAKE_C_IDENTIFIER "${symbol}" symbol)
+      set(embedding "${folder}/${name}.embedded.cpp")
+      _sarek_write_embedding("${embedding}" "${symbol}" "${package}")
+      # Link-time optimisation may move statements of assembly away from the symbols they define.
+      set_source_files_properties("${embedding}" PROPERTIES OBJECT_DEPENDS "${package}" COMPILE_OPTIONS "-fno-lto" SKIP_LINTING ON)
+      list(APPEND embedded "${embedding}")
     endif()
   endforeach()
 
@@ -113,11 +147,16 @@ sarek_package_@symbol@_end:
   add_dependencies(${target} ${target}_kernels)
   target_include_directories(${target} ${kind} "${folder}")
   target_link_libraries(${target} ${kind} Sarek::runtime)
-  foreach(pair IN ITEMS "HEADER;headers" "PACKAGE;packages" "EXPLAIN_FILE;reports")
-    list(GET pair 0 keyword)
-    list(GET pair 1 variable)
-    if(ARG_${keyword})
-      set(${ARG_${keyword}} "${${variable}}" PARENT_SCOPE)
-    endif()
-  endforeach()
+  target_compile_features(${target} ${kind} cxx_std_20)
+  if(ARG_HEADER)
+    set(${ARG_HEADER} "${headers}" PARENT_SCOPE)
+  endif()
+  if(ARG_PACKAGE)
+    set(${ARG_PACKAGE} "${packages}" PARENT_SCOPE)
+  endif()
+  if(ARG_EXPLAIN_FILE)
+    set(${ARG_EXPLAIN_FILE} "${reports}" PARENT_SCOPE)
+  endif()
 endfunction()
+
+cmake_policy(POP)
