@@ -1,6 +1,7 @@
 // Prints programs, graphs, arguments and expressions. What is printed is decided by the node alone: no simplification, no hiding.
 #include "compiler/ir/printer.h"
 
+#include <algorithm>
 #include <bit>
 #include <cinttypes>
 #include <cmath>
@@ -116,7 +117,52 @@ using Names = std::unordered_map<NodeId, std::size_t>;
 
 std::string head(const Graph& graph, NodeId id) { return std::string(op_info(graph.op(id)).name) + " " + std::string(type_name(graph.type(id))); }
 
-std::string line(const Graph& graph, NodeId id, const Names& names, const PrintOptions& options) {
+/// The source files that a program's nodes come from, each with the greatest line and column in use: what the reader needs to give the places back.
+class Places {
+ public:
+  Places(const Program& program, const SourceManager* sources) : sources_(sources) {
+    if (!sources) return;
+    add(program.range);
+    for (const NodeId id : program.body) add(program.graph.range(id));
+  }
+  /// " @LINE:COLUMN" in the first file, " @FILE:LINE:COLUMN" in others; empty without a place.
+  std::string text(SourceRange range) const {
+    if (!sources_ || !known(range)) return {};
+    const LineColumn at = sources_->line_column(range.file, range.begin);
+    const std::size_t file = index_.at(range.file);
+    const std::uint32_t column = std::min(at.column, files_[file].columns);
+    return " @" + (file ? std::to_string(file) + ":" : std::string()) + std::to_string(at.line) + ":" + std::to_string(column);
+  }
+  std::string header() const {
+    std::string out;
+    for (const File& f : files_)
+      out += "  source " + quote(sources_->name(f.id)) + " lines=" + std::to_string(f.lines) + " columns=" + std::to_string(f.columns) + "\n";
+    return out;
+  }
+
+ private:
+  struct File {
+    FileId id;
+    std::uint32_t lines = 1, columns = 1;
+  };
+  bool known(SourceRange range) const { return range && range.file.index() < sources_->file_count(); }
+  void add(SourceRange range) {
+    if (!known(range)) return;
+    const auto [it, is_new] = index_.emplace(range.file, files_.size());
+    if (is_new) files_.push_back({range.file});
+    File& f = files_[it->second];
+    const LineColumn at = sources_->line_column(range.file, range.begin);
+    f.lines = std::max(f.lines, at.line);
+    // Very long lines are cut, so that what the reader sets aside for a file stays small.
+    f.columns = std::min(std::max(f.columns, at.column), std::max(1u, kMaxSourceCells / f.lines));
+  }
+
+  const SourceManager* sources_;
+  std::unordered_map<FileId, std::size_t> index_;
+  std::vector<File> files_;
+};
+
+std::string line(const Graph& graph, NodeId id, const Names& names, const std::string& place) {
   std::string out = "%" + std::to_string(names.at(id)) + " = " + head(graph, id);
   for (const NodeId s : graph.sources(id)) {
     const auto it = names.find(s);
@@ -124,11 +170,7 @@ std::string line(const Graph& graph, NodeId id, const Names& names, const PrintO
   }
   out += print_arg(graph, id);
   if (graph[id].tag != 0) out += " !" + std::to_string(graph[id].tag);
-  if (const SourceRange r = graph.range(id); options.sources && r) {
-    const LineColumn at = options.sources->line_column(r.file, r.begin);
-    out += "  # " + options.sources->name(r.file) + ":" + std::to_string(at.line) + ":" + std::to_string(at.column);
-  }
-  return out + "\n";
+  return out + place + "\n";
 }
 
 std::string param_line(const KernelParam& p) {
@@ -265,6 +307,9 @@ std::string print(const Program& program, const PrintOptions& options) {
   if (program.wide) out += " wide";
   if (!program.module_file.empty()) out += " module=" + quote(program.module_file);
   out += " {\n";
+  const Places places(program, options.sources);
+  out += places.header();
+  if (const std::string at = places.text(program.range); !at.empty()) out += "  declared" + at + "\n";
   for (const KernelParam& p : program.params) out += param_line(p);
   for (const Slot& s : program.slots) out += slot_line(s);
   Names names;
@@ -276,7 +321,7 @@ std::string print(const Program& program, const PrintOptions& options) {
     const Op op = program.graph.op(id);
     if ((op == Op::End || op == Op::Backedge || op == Op::Endif) && depth > 1) --depth;
     out.append(static_cast<std::size_t>(depth < 32 ? depth : 32) * 2, ' ');
-    out += line(program.graph, id, names, options);
+    out += line(program.graph, id, names, places.text(program.graph.range(id)));
     if (op == Op::Range || op == Op::If) ++depth;
   }
   return out + "}\n";
@@ -294,7 +339,12 @@ std::string print(const Graph& graph, NodeId root, const PrintOptions& options) 
   Names names;
   for (const NodeId id : toposort(graph, root, Calls::Enter)) {
     names.emplace(id, names.size());
-    out += line(graph, id, names, options);
+    std::string place;
+    if (const SourceRange r = graph.range(id); options.sources && r) {
+      const LineColumn at = options.sources->line_column(r.file, r.begin);
+      place = "  # " + options.sources->name(r.file) + ":" + std::to_string(at.line) + ":" + std::to_string(at.column);
+    }
+    out += line(graph, id, names, place);
   }
   return out;
 }

@@ -11,12 +11,15 @@
 namespace sarek::ir {
 
 struct PrintOptions {
-  /// Adds the place in the source to each line, as a comment; null: no places.
+  /// Adds the place in the source to each node: ` @LINE:COLUMN`, which the reader gives back; null: no places. In listings of graphs a comment.
   const SourceManager* sources = nullptr;
 };
 
 /// The first line of every file in the text form.
 inline constexpr std::string_view kTextHeader = "sarek-ir 1";
+
+/// Lines times columns of a source file whose places the text form keeps; columns beyond are cut.
+inline constexpr std::uint32_t kMaxSourceCells = 1u << 24;
 
 /// A program: declaration and body; nodes are numbered by their position. Sources that are not in the body (a broken program) are printed as `%?`, which
 /// the reader refuses. The header line is not included.

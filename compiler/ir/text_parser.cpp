@@ -1,10 +1,13 @@
 // A line reader: every construct of the text form ends with its line, so one wrong line costs one message and nothing recurses.
 #include "compiler/ir/text_parser.h"
 
+#include <array>
 #include <charconv>
 #include <cstring>
+#include <map>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 
 #include "compiler/ir/printer.h"
@@ -13,7 +16,7 @@
 namespace sarek::ir {
 namespace {
 
-enum class Tok : std::uint8_t { End, Word, Number, Ref, String, Punct, Bad };
+enum class Tok : std::uint8_t { End, Word, Number, Ref, String, Place, Punct, Bad };
 
 struct Token {
   Tok kind = Tok::End;
@@ -61,6 +64,10 @@ class Lexer {
     if (c == '%') {
       while (is_digit(peek(n))) ++n;
       return token(n > 1 ? Tok::Ref : Tok::Bad, n);
+    }
+    if (c == '@') {
+      while (is_digit(peek(n)) || peek(n) == ':') ++n;
+      return token(Tok::Place, n);
     }
     if (c == '"') return string();
     return token(std::strchr("{}[]=!", c) && c != '\0' ? Tok::Punct : Tok::Bad, 1);
@@ -156,7 +163,8 @@ std::optional<double> parse_float(std::string_view text) {
 
 class Reader {
  public:
-  Reader(const SourceManager& sources, FileId file, DiagnosticSink& sink, const TextLimits& limits) : text_(sources.text(file)), file_(file), sink_(sink), limits_(limits) {}
+  Reader(SourceManager& sources, FileId file, DiagnosticSink& sink, const TextLimits& limits)
+      : sources_(sources), owned_(sources.text(file)), text_(owned_), file_(file), sink_(sink), limits_(limits) {}
 
   std::optional<std::vector<Program>> run() {
     if (text_.size() > limits_.bytes) {
@@ -176,6 +184,7 @@ class Reader {
     if (failed_) return std::nullopt;
     return std::move(programs_);
   }
+  std::vector<std::vector<SourceRange>> take_lines() { return std::move(lines_); }
 
  private:
   // --- lines ----------------------------------------------------------------------------------------------------------------
@@ -201,6 +210,13 @@ class Reader {
         parameter();
       } else if (is_word("slot")) {
         slot();
+      } else if (is_word("source")) {
+        source();
+      } else if (is_word("declared")) {
+        advance();
+        if (token_.kind != Tok::Place) fail("expected `@LINE:COLUMN`");
+        current_.range = take_place();
+        expect_end();
       } else {
         node();
       }
@@ -224,6 +240,8 @@ class Reader {
     open_ = true;
     current_ = Program{};
     names_.clear();
+    files_.clear();
+    lines_.emplace_back();
     current_.range = SourceRange{file_, token_.begin, token_.end()};
     current_.name = take_string("the program's name");
     bool block = false;
@@ -332,6 +350,58 @@ class Reader {
     current_.slots.push_back(std::move(s));
   }
 
+  /// A file that places count in. One that an earlier program named alike is used again.
+  void source() {
+    if (files_.size() >= limits_.list) limit("more than " + std::to_string(limits_.list) + " source files");
+    advance();
+    Places f;
+    const std::string name = take_string("a file name");
+    while (token_.kind != Tok::End) {
+      const std::string key = take_word("`lines` or `columns`");
+      equals();
+      if (key != "lines" && key != "columns") fail_before("unknown property `" + key + "` of a source file");
+      const std::int64_t v = take_int64();
+      if (v < 1 || v > kMaxSourceCells) fail_before("expected a number from 1 to " + std::to_string(kMaxSourceCells));
+      (key == "lines" ? f.lines : f.columns) = static_cast<std::uint32_t>(v);
+    }
+    const auto [known, is_new] = added_.try_emplace({name, f.lines, f.columns});
+    if (is_new) {
+      // Blank text of the stated extents: line_column of a place in it is the place in the user's file.
+      cells_ += std::uint64_t{f.lines} * (f.columns + 1);
+      if (cells_ > std::uint64_t{4} * kMaxSourceCells) limit("source files of more than " + std::to_string(4 * kMaxSourceCells) + " lines times columns");
+      const std::string blank = std::string(f.columns, ' ') + "\n";
+      std::string text;
+      text.reserve(blank.size() * f.lines);
+      for (std::uint32_t i = 0; i < f.lines; ++i) text += blank;
+      known->second = sources_.add(name, std::move(text));
+    }
+    f.id = known->second;
+    files_.push_back(f);
+  }
+
+  SourceRange take_place() {
+    const Token t = token_;
+    std::array<std::uint64_t, 3> numbers{};
+    std::size_t count = 0;
+    std::string_view rest = t.text.substr(1);
+    while (count < 3) {
+      const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), numbers[count]);
+      if (error != std::errc()) break;
+      ++count;
+      rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
+      if (rest.empty() || rest[0] != ':') break;
+      rest.remove_prefix(1);
+    }
+    if (count < 2 || !rest.empty()) fail_at(t, "expected `@LINE:COLUMN` or `@FILE:LINE:COLUMN`");
+    const std::uint64_t file = count == 3 ? numbers[0] : 0, line = numbers[count - 2], column = numbers[count - 1];
+    if (file >= files_.size()) fail_at(t, "the place names a source file that is not stated");
+    const Places& f = files_[file];
+    if (line < 1 || line > f.lines || column < 1 || column > f.columns) fail_at(t, "the place lies outside of its source file");
+    advance();
+    const auto offset = static_cast<std::uint32_t>((line - 1) * (f.columns + 1) + (column - 1));
+    return SourceRange{f.id, offset, offset + 1};
+  }
+
   void node() {
     if (token_.kind != Tok::Ref) fail("expected `%N = OP TYPE ...`, `param`, `slot` or `}`");
     if (current_.body.size() >= limits_.nodes) limit("more than " + std::to_string(limits_.nodes) + " nodes");
@@ -363,13 +433,15 @@ class Reader {
       if (v < 0 || v > 0xffffffffll) fail_before("a tag is a 32-bit number");
       tag = static_cast<std::uint32_t>(v);
     }
+    const SourceRange place = token_.kind == Tok::Place ? take_place() : line_;
     expect_end();
     if (sources.size() > 0xffff) limit("more than 65535 sources");
     const std::size_t before = current_.graph.size();
-    const NodeId id = current_.graph.make_raw(*op, type, sources, std::move(arg), tag, line_);
+    const NodeId id = current_.graph.make_raw(*op, type, sources, std::move(arg), tag, place);
     if (current_.graph.size() == before) fail_at(name, std::string(name.text) + " repeats an earlier node; a tag (`!N`) tells equal nodes apart");
     names_.emplace(number, id);
     current_.body.push_back(id);
+    lines_.back().push_back(line_);
   }
 
   // --- arguments ------------------------------------------------------------------------------------------------------------
@@ -670,6 +742,13 @@ class Reader {
     sink_.report(e.kind, SourceRange{file_, e.begin, e.end}, e.message);
   }
 
+  struct Places {
+    FileId id;
+    std::uint32_t lines = 1, columns = 1;
+  };
+
+  SourceManager& sources_;
+  std::string owned_;  // a copy: adding files may move the manager's texts
   std::string_view text_;
   FileId file_;
   DiagnosticSink& sink_;
@@ -680,13 +759,21 @@ class Reader {
   bool header_ = false, open_ = false, failed_ = false, fatal_ = false;
   Program current_;
   std::unordered_map<std::uint64_t, NodeId> names_;
+  std::vector<Places> files_;  // of the current program
+  std::map<std::tuple<std::string, std::uint32_t, std::uint32_t>, FileId> added_;
+  std::uint64_t cells_ = 0;
   std::vector<Program> programs_;
+  std::vector<std::vector<SourceRange>> lines_;  // by program, by position
 };
 
 }  // namespace
 
-std::optional<std::vector<Program>> parse_program_text(const SourceManager& sources, FileId file, DiagnosticSink& sink, const TextLimits& limits) {
-  return Reader(sources, file, sink, limits).run();
+std::optional<std::vector<Program>> parse_program_text(SourceManager& sources, FileId file, DiagnosticSink& sink, const TextLimits& limits,
+                                                       std::vector<std::vector<SourceRange>>* lines) {
+  Reader reader(sources, file, sink, limits);
+  std::optional<std::vector<Program>> programs = reader.run();
+  if (lines) *lines = reader.take_lines();
+  return programs;
 }
 
 }  // namespace sarek::ir

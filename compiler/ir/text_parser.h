@@ -23,8 +23,11 @@ struct TextLimits {
 };
 
 /// Reads every program of a file. Reports each wrong line (ir-syntax) and goes on with the next; none when anything was reported. Sources and
-/// argument kinds are checked only as far as the node can be made: the number of sources fits the op, every source stands before its use. Nodes carry
-/// the range of their line, the program that of its name.
-std::optional<std::vector<Program>> parse_program_text(const SourceManager& sources, FileId file, DiagnosticSink& sink, const TextLimits& limits = {});
+/// argument kinds are checked only as far as the node can be made: the number of sources fits the op, every source stands before its use.
+/// A node with a place (` @LINE:COLUMN`) carries that place, in a file that is added to `sources` under the name that the text states, blank but with
+/// the right lines and columns; any other node carries the range of its line here. So does the program, by its `declared` line or its name.
+/// `lines`, when given, receives the ranges in this file: per program those of its nodes, in order of its body.
+std::optional<std::vector<Program>> parse_program_text(SourceManager& sources, FileId file, DiagnosticSink& sink, const TextLimits& limits = {},
+                                                       std::vector<std::vector<SourceRange>>* lines = nullptr);
 
 }  // namespace sarek::ir

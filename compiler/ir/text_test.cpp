@@ -195,15 +195,45 @@ TEST_CASE("a file holds several programs, comments and blank lines") {
   CHECK(empty.programs->empty());
 }
 
-TEST_CASE("places in the source are printed as comments") {
+TEST_CASE("places in the source are printed and come back") {
   SourceManager sources;
-  const FileId file = sources.add("k.sarek", "line one\nsecond");
+  const FileId file = sources.add("k.sarek", "line one\nsecond"), other = sources.add("dir/lib.sarek", "a\n\nb c");
   ProgramBuilder b("p");
+  b.program().range = SourceRange{file, 0, 4};
   b.at(SourceRange{file, 10, 12});
   b.barrier();
+  b.at(SourceRange{other, 5, 6});
+  b.barrier();
+  b.at({});
+  b.barrier();
   const Program p = b.finish();
-  CHECK(print(p, {&sources}).find("BARRIER void !1  # k.sarek:2:2\n") != std::string::npos);
+  const std::string text = "sarek-ir 1\n\n" + print(p, {&sources});
+  CHECK(text.find("  source \"k.sarek\" lines=2 columns=2\n  source \"dir/lib.sarek\" lines=3 columns=3\n  declared @1:1\n") != std::string::npos);
+  CHECK(text.find("%0 = BARRIER void !1 @2:2\n  %1 = BARRIER void !2 @1:3:3\n  %2 = BARRIER void !3\n") != std::string::npos);
+  Parsed parsed(text);
+  REQUIRE(parsed.programs);
+  const Program& q = parsed.programs->front();
+  const auto place = [&](SourceRange r) {
+    const LineColumn at = parsed.sources.line_column(r.file, r.begin);
+    return parsed.sources.name(r.file) + ":" + std::to_string(at.line) + ":" + std::to_string(at.column);
+  };
+  CHECK(place(q.range) == "k.sarek:1:1");
+  CHECK(place(q.graph.range(q.body[0])) == "k.sarek:2:2");
+  CHECK(place(q.graph.range(q.body[1])) == "dir/lib.sarek:3:3");
+  CHECK(place(q.graph.range(q.body[2])) == "test.sir:9:3");
   check_round_trip(p);
+  // Written again with the places read, the text is the same but for the node that had none.
+  std::string again = "sarek-ir 1\n\n" + print(q, {&parsed.sources});
+  CHECK(again.find("%0 = BARRIER void !1 @2:2\n  %1 = BARRIER void !2 @1:3:3\n") != std::string::npos);
+
+  const std::string head = "  source \"a\" lines=2 columns=4\n  %0 = BARRIER void ";
+  CHECK(error_of(body(head + "@3:1\n")) == "4:21: the place lies outside of its source file");
+  CHECK(error_of(body(head + "@1:5\n")) == "4:21: the place lies outside of its source file");
+  CHECK(error_of(body(head + "@1:1:1\n")) == "4:21: the place names a source file that is not stated");
+  CHECK(error_of(body(head + "@1\n")) == "4:21: expected `@LINE:COLUMN` or `@FILE:LINE:COLUMN`");
+  CHECK(error_of(body(head + "@1:1:1:1\n")) == "4:21: expected `@LINE:COLUMN` or `@FILE:LINE:COLUMN`");
+  CHECK(error_of(body("  source \"a\" lines=99999999 columns=4\n")) == "3:20: expected a number from 1 to 16777216");
+  CHECK(error_of(body("  source \"a\" lines=16777216 columns=16777216\n")).find("lines times columns") != std::string::npos);
 }
 
 TEST_CASE("nodes and programs carry the range of their text") {

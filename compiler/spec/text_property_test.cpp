@@ -106,6 +106,11 @@ void check_round_trip(const Program& p) {
     const bool same = p.graph.op(p.body[i]) == q.graph.op(q.body[i]) && p.graph.type(p.body[i]) == q.graph.type(q.body[i]) && p.graph.arg(p.body[i]) == q.graph.arg(q.body[i]);
     REQUIRE(same);
   }
+  // With places: those of q are its lines in p.sir; they come back, and are written the same again.
+  const std::string placed = std::string(kTextHeader) + "\n" + print(q, {&sources});
+  const auto third = parse_program_text(sources, sources.add("q.sir", placed), sink);
+  REQUIRE(third);
+  REQUIRE(std::string(kTextHeader) + "\n" + print(third->front(), {&sources}) == placed);
   REQUIRE(spec::verify_program(q, 1000).size() == spec::verify_program(p, 1000).size());
 }
 

@@ -41,6 +41,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   require(again.has_value());
   require(module_text(*again) == once);
   for (const ir::Program& p : *programs) {
+    const std::string placed = std::string(ir::kTextHeader) + "\n" + ir::print(p, {&sources});
+    const auto third = ir::parse_program_text(sources, sources.add("placed.sir", placed), sink);
+    require(third.has_value() && std::string(ir::kTextHeader) + "\n" + ir::print(third->front(), {&sources}) == placed);
     const std::vector<spec::ProgramFailure> failures = spec::verify_program(p);
     (void)spec::describe(p, failures);
     // Rules of every stage and bounds must stand any graph.
