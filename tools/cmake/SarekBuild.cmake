@@ -19,13 +19,19 @@ if(SAREK_SANITIZE)
 endif()
 target_include_directories(sarek_flags INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
 
-# sarek_library(NAME SOURCES f.cpp... [DEPS target...] [PRIVATE_DEPS target...])
+# sarek_library(NAME SOURCES f.cpp... [DEPS target...] [PRIVATE_DEPS target...] [HEADER_PACKAGES target...])
 # A static library `sarek_NAME`. Include paths are relative to the repository: "compiler/ir/node.h".
+# HEADER_PACKAGES are foreign libraries of headers alone, seen by this library's own sources only.
 function(sarek_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;PRIVATE_DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;PRIVATE_DEPS;HEADER_PACKAGES" ${ARGN})
   if(ARG_SOURCES)
     add_library(sarek_${name} STATIC ${ARG_SOURCES})
-    target_link_libraries(sarek_${name} PUBLIC ${ARG_DEPS} PRIVATE $<BUILD_INTERFACE:sarek_flags> ${ARG_PRIVATE_DEPS})
+    target_link_libraries(sarek_${name} PUBLIC ${ARG_DEPS} PRIVATE ${ARG_PRIVATE_DEPS})
+    # Not linked: what is linked privately to a static library is part of the exported package.
+    target_compile_options(sarek_${name} PRIVATE $<TARGET_PROPERTY:sarek_flags,INTERFACE_COMPILE_OPTIONS>)
+    foreach(package IN LISTS ARG_HEADER_PACKAGES)
+      target_include_directories(sarek_${name} SYSTEM PRIVATE $<TARGET_PROPERTY:${package},INTERFACE_INCLUDE_DIRECTORIES>)
+    endforeach()
     target_include_directories(sarek_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
   else()
     add_library(sarek_${name} INTERFACE)
