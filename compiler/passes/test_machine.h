@@ -18,28 +18,40 @@ struct Outcome {
   bool trapped = false;
 };
 
-/// Runs the threads one after the other: for programs without barriers and warp instructions. Throws on an access out of bounds, on nodes that have
-/// no meaning here, and after ten million steps.
+/// Runs the threads one after the other, each up to the next barrier: for programs whose barriers stand outside of branches and loops, and without warp
+/// instructions. Throws on an access out of bounds, on nodes that have no meaning here, and after ten million steps.
 inline Outcome run(const Program& program, const Input& input) {
   const ir::Graph& g = program.graph;
   const auto structure = ir::structure_of(program).value();
   Outcome out{input.buffers, false};
   long steps = 0;
-  for (int thread = 0; thread < input.threads; ++thread) {
-    std::vector<std::uint64_t> value(g.size());
+  struct Thread {
+    std::vector<std::uint64_t> value;
     std::map<NodeId, std::vector<std::uint64_t>> variables;
+    std::size_t at = 0;
+  };
+  std::vector<Thread> threads(static_cast<std::size_t>(input.threads));
+  for (Thread& t : threads) t.value.resize(g.size());
+  std::map<NodeId, std::vector<std::uint64_t>> shared;
+  for (std::size_t turn = 0; threads.back().at < program.body.size(); ++turn) {
+    const std::size_t thread = turn % threads.size();
+    std::vector<std::uint64_t>& value = threads[thread].value;
+    std::map<NodeId, std::vector<std::uint64_t>>& variables = threads[thread].variables;
     const auto cell = [&](NodeId place) -> std::uint64_t& {
       const NodeId buffer = g.source(place, 0);
       const auto index = static_cast<std::int64_t>(g.type(g.source(place, 1)) == Type::I32
                                                        ? static_cast<std::int32_t>(value[g.source(place, 1).index()])
                                                        : static_cast<std::int64_t>(value[g.source(place, 1).index()]));
       const auto& p = *g.arg_as<ir::ParamArg>(buffer);
-      std::vector<std::uint64_t>& cells = p.space == ir::AddressSpace::Global ? out.buffers.at(p.slot) : variables[buffer];
+      std::vector<std::uint64_t>& cells = p.space == ir::AddressSpace::Global  ? out.buffers.at(p.slot)
+                                          : p.space == ir::AddressSpace::Local ? shared[buffer]
+                                                                               : variables[buffer];
       if (p.space != ir::AddressSpace::Global && cells.empty()) cells.resize(static_cast<std::size_t>(*p.size));
       if (index < 0 || index >= static_cast<std::int64_t>(cells.size())) throw std::runtime_error("index out of bounds: " + ir::render(g, place));
       return cells[static_cast<std::size_t>(index)];
     };
-    for (std::size_t at = 0; at < program.body.size(); ++at) {
+    std::size_t& at = threads[thread].at;
+    for (; at < program.body.size(); ++at) {
       if (++steps > 10000000) throw std::runtime_error("too many steps");
       const NodeId id = program.body[at];
       const Op op = g.op(id);
@@ -47,11 +59,15 @@ inline Outcome run(const Program& program, const Input& input) {
       const auto of = [&](std::size_t i) { return value[source(i).index()]; };
       const auto partner = static_cast<std::size_t>(structure.partner[at]);
       std::uint64_t& result = value[id.index()];
+      if (op == Op::Barrier) {
+        ++at;
+        break;
+      }
       if (op == Op::Const || op == Op::Buffer || op == Op::Group || op == Op::Index || op == Op::Endif) continue;
       if (const auto literal = ir::literal(g, id)) {
         result = *ir::bits_of(*literal, g.type(id));
       } else if (op == Op::Special) {
-        result = g.arg_as<ir::NameArg>(id)->name == "local_id.x" ? static_cast<std::uint64_t>(thread) : 0;
+        result = g.arg_as<ir::NameArg>(id)->name == "local_id.x" ? thread : 0;
       } else if (op == Op::Param) {
         const auto& p = *g.arg_as<ir::ParamArg>(id);
         const ir::Slot& slot = program.slots[static_cast<std::size_t>(p.slot)];
@@ -119,7 +135,22 @@ class Generator {
       arrays_.push_back(b_.reg("a_" + std::string(ir::type_name(t)), t, 4));
     }
     scope().push_back(b_.local_id(0));
-    for (int i = 0; i < 6; ++i) statement(0);
+    // Supersteps: each thread writes its own cell of a shared array, all meet, each reads any cell, all meet.
+    for (int step = 0; step < 3; ++step) {
+      const std::size_t k = any_type();
+      const NodeId tile = b_.shared("t" + std::to_string(step), kTypes[k], 4);
+      for (int i = 0; i < 2; ++i) statement(0);
+      b_.store(tile, b_.local_id(0), value(kTypes[k]));
+      b_.barrier();
+      scope().push_back(b_.load(tile, small_index(3)));
+      statement(0);
+      scope().push_back(b_.load(tile, small_index(3)));
+      if (below(2)) continue;
+      b_.barrier();
+      b_.store(tile, b_.local_id(0), value(kTypes[k]));
+      b_.barrier();
+      scope().push_back(b_.load(tile, small_index(3)));
+    }
     // What is left in variables must count.
     for (std::size_t i = 0; i < kTypes.size(); ++i) b_.store(buffers_[i], b_.local_id(0), b_.get(variables_[i]));
     return b_.finish();
