@@ -279,7 +279,7 @@ class Compiler {
 
   const Request& request_;
   Compilation& out_;
-  ModuleInterface interface_;
+  sema::ModuleInterface interface_;
   LoadedPolicy policy_;
   std::vector<StepTime> pass_times_;
   std::string text_;

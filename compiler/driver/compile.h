@@ -11,8 +11,8 @@
 #include "compiler/driver/targets.h"
 #include "compiler/ir/program.h"
 #include "compiler/support/diagnostic.h"
+#include "policy/decision.h"
 #include "policy/environment.h"
-#include "policy/report.h"
 #include "runtime/artifact/package.h"
 
 namespace sarek::driver {
@@ -45,13 +45,20 @@ struct StepTime {
   double milliseconds = 0;
 };
 
+/// One decision of the policy, with its place in the source.
+struct DecisionAt {
+  policy::Record record;
+  SourceRange range;
+};
+
 /// What a compile gave. `output` is there when no error was reported.
 struct Compilation {
   SourceManager sources;
   DiagnosticSink diagnostics;
   std::optional<std::vector<std::uint8_t>> output;
   std::vector<std::string> dependencies;  // files that were read, in order: sources, imports, manifest
-  policy::ExplainReport explain;
+  std::vector<DecisionAt> decisions;      // in the order in which they were taken, each once
+  std::vector<policy::IgnoredGrant> ignored_grants;
   std::vector<StepTime> times;
   std::string dump;                       // text of --dump-after
   std::vector<ir::Program> programs;      // as lowered, one a kernel, before any pass: what the interpreter runs as the oracle
