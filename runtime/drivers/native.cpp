@@ -213,6 +213,7 @@ class NativeDevice final : public Device {
     for (std::size_t i = 0; i < 3; ++i) call.grid[i] = launch.grid[i];
     call.dynamic_shared_bytes = static_cast<std::uint64_t>(dynamic_bytes);
     call.fault = &fault;
+    call.buffer_bytes = launch.buffer_bytes.data();
 
     const std::int64_t blocks = std::int64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
     // Eight pieces a worker even out blocks of unlike cost without a lock on each block.
