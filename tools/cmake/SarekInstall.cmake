@@ -24,7 +24,8 @@ install(TARGETS sarekc ${libraries} EXPORT SarekTargets
   ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
   INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 if(TARGET sarek_native)
-  install(TARGETS sarek_native LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+  # Where sarekc looks, whatever a distribution calls its folder of libraries.
+  install(TARGETS sarek_native LIBRARY DESTINATION lib/sarek)
 endif()
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/runtime/include/sarek" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 install(EXPORT SarekTargets NAMESPACE Sarek:: DESTINATION "${cmake_folder}")
