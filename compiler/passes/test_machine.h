@@ -142,14 +142,16 @@ class Generator {
       for (int i = 0; i < 2; ++i) statement(0);
       b_.store(tile, b_.local_id(0), value(kTypes[k]));
       b_.barrier();
-      scope().push_back(b_.load(tile, small_index(3)));
+      const NodeId place = small_index(3);  // the same before and after: what is merged too eagerly shows
+      const NodeId first = b_.load(tile, place);
+      b_.store(buffers_[k], b_.local_id(0), first);
       statement(0);
       scope().push_back(b_.load(tile, small_index(3)));
       if (below(2)) continue;
       b_.barrier();
       b_.store(tile, b_.local_id(0), value(kTypes[k]));
       b_.barrier();
-      scope().push_back(b_.load(tile, small_index(3)));
+      b_.store(buffers_[k], b_.op(Op::Add, {b_.local_id(0), b_.i32(4)}), b_.load(tile, place));
     }
     // What is left in variables must count.
     for (std::size_t i = 0; i < kTypes.size(); ++i) b_.store(buffers_[i], b_.local_id(0), b_.get(variables_[i]));
@@ -234,8 +236,11 @@ class Generator {
     return keep(b_.op(ops[below(13)], {again(t), again(t)}));
   }
 
-  /// 0 to mask.
-  NodeId small_index(int mask) { return b_.op(Op::And, {value(Type::I32, 1), b_.i32(mask)}); }
+  /// 0 to mask. Often one of few literals, so that places meet again.
+  NodeId small_index(int mask) {
+    if (below(3) == 0) return b_.i32(static_cast<std::int64_t>(below(2)));
+    return b_.op(Op::And, {value(Type::I32, 1), b_.i32(mask)});
+  }
 
   void block(int depth) {
     scopes_.emplace_back();
