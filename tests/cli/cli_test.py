@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """What the command line says about itself, and its exit statuses."""
 import re
 
