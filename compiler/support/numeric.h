@@ -86,6 +86,16 @@ inline double add_round_to_odd(double x, double y) {
 /// Fused multiply-add of binary16 or bfloat16 operands given as doubles, as the double whose narrowing is the one correct rounding.
 inline double fma_for_narrowing(double x, double y, double z) { return add_round_to_odd(x * y, z); }
 
+/// A 64-bit integer as a binary64 rounded to odd, so that a later narrowing to 11 bits or fewer is the one correct rounding.
+inline double double_to_odd(std::uint64_t x) {
+  // Bit 11 is the lowest that a binary64 keeps of a number with 64 bits: make it stand for everything below.
+  if (x >> 53 && (x & 0x7ffu)) x = (x & ~std::uint64_t{0x7ff}) | 0x800u;
+  return static_cast<double>(x);
+}
+inline double double_to_odd(std::int64_t x) {
+  return x < 0 ? -double_to_odd(0 - static_cast<std::uint64_t>(x)) : double_to_odd(static_cast<std::uint64_t>(x));
+}
+
 /// Float to integer: truncate, saturate, NaN to 0.
 template <class Int>
 Int float_to_int(double x) {
