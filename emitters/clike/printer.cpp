@@ -39,7 +39,9 @@ std::string fill(std::string_view format, std::initializer_list<std::pair<std::s
   return text;
 }
 
-/// Letters, digits and single inner underscores of a user's name: what every target language accepts once a number is appended.
+/// Letters, digits and single inner underscores of a user's name. What is declared appends a letter and a number (`_a0` arguments, `_s0` shared, `_r0`
+/// private, `_d0` dynamic shared, `_k0` kernels): no keyword, type, function or macro of a target language ends like that, while plain numbers would
+/// meet macros (`M_PI_2`).
 std::string identifier(std::string_view name) {
   std::string out;
   for (const char c : name) {
@@ -100,7 +102,7 @@ class KernelPrinter {
     const auto add = [&](const std::string& one) { list += (list.empty() ? "" : ", ") + one; };
     for (std::size_t s = 0; s < p_.slots.size(); ++s) {
       const ir::Slot& slot = p_.slots[s];
-      slot_names_.push_back(identifier(slot.name) + "_" + std::to_string(s));
+      slot_names_.push_back(identifier(slot.name) + "_a" + std::to_string(s));
       if (slot.kind == ir::Slot::Kind::Buffer) {
         const ir::KernelParam& param = p_.params[static_cast<std::size_t>(slot.param)];
         const auto found = pointee.find(static_cast<int>(s));
@@ -117,7 +119,7 @@ class KernelPrinter {
       if (slot.kind != ir::Slot::Kind::SharedLength) continue;
       const NodeId buffer = dynamic_buffer(slot.of_slot);
       const Type type = buffer ? g_.type(buffer) : Type::U8;
-      const std::string name = "shared_" + std::to_string(slot.of_slot);
+      const std::string name = identifier(buffer ? g_.arg_as<ir::ParamArg>(buffer)->name : slot.name) + "_d" + std::to_string(slot.of_slot);
       if (buffer) names_[buffer.index()] = name;
       add(std::string(d_.local_space) + " " + std::string(memory_type(type)) + "* " + name);
     }
@@ -204,9 +206,10 @@ class KernelPrinter {
         const std::string suffix(d_.suffixes[at(type)]);
         std::string text;
         if (v.integer < 0) {
-          // The most negative value has no literal of its own: one less and minus one.
-          const auto magnitude = static_cast<std::uint64_t>(-(v.integer + 1));
-          text = "(-" + std::to_string(magnitude) + suffix + " - 1" + suffix + ")";
+          // The most negative i32 and i64 have no literal of their own: a minus is an operator on a number that does not fit.
+          const bool least = v.integer == -(ir::Int128{1} << (type_bits(type) - 1));
+          const auto magnitude = static_cast<std::uint64_t>(-(v.integer + (least ? 1 : 0)));
+          text = "(-" + std::to_string(magnitude) + suffix + (least ? " - 1" + suffix : std::string()) + ")";
         } else {
           text = std::to_string(static_cast<std::uint64_t>(v.integer)) + suffix;
         }
@@ -277,7 +280,7 @@ class KernelPrinter {
     if (g_.sources(id).size() == 2)
       text += " " + std::string(operation) + " (" + wide + ")" + operand(id, 1);
     else
-      text = std::string(operation) + "(" + text + ")";
+      text = std::string(operation) + text;
     return "(" + std::string(value_type(type)) + ")(" + text + ")";
   }
 
