@@ -161,6 +161,8 @@ NodeId Graph::make(Op op, std::span<const NodeId> sources, Arg arg, std::uint32_
   const OpInfo& info = op_info(op);
   const auto count = static_cast<int>(sources.size());
   if (count < info.min_sources || count > info.max_sources) misuse(op, "wrong number of sources (" + std::to_string(count) + ")");
+  for (const NodeId source : sources)  // before its type is asked for
+    if (source.index() >= nodes_.size()) misuse(op, "a source does not exist");
   if ((op == Op::Shl || op == Op::Shr) && !is_int(type(sources[0])) && !is_invalid(*this, sources[0])) misuse(op, "a shift needs an integer");
   const Type type = derive_type(*this, op, sources, arg);
   return make_raw(op, type, sources, std::move(arg), tag, range);

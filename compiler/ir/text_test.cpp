@@ -164,7 +164,7 @@ TEST_CASE("every kind of argument comes back") {
   add(Op::Alloc, Type::F8e4m3fnuz, a);
   for (int i = 0; i <= static_cast<int>(AxisType::Loop); ++i) add(Op::Range, Type::WeakInt, RangeArg{{i, -1, 5}, static_cast<AxisType>(i)}, {c});
   add(Op::Special, Type::I32, NameArg{""}, {c});
-  for (int i = 0; ins_by_name(ins_info(static_cast<Ins>(i)).name) && i <= static_cast<int>(Ins::Trap); ++i)
+  for (int i = 0; i <= static_cast<int>(Ins::Trap); ++i)
     add(Op::Ins, Type::U32, InsArg{static_cast<Ins>(i), i % 2 ? Type::U32 : Type::F32, i % 3 ? "" : "text"});
   add(Op::Custom, Type::Void, CodeArg{"f(a, \"b\");\n", Type::Void});
   add(Op::Customi, Type::I64, CodeArg{"", Type::I32});
