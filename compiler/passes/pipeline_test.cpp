@@ -123,3 +123,79 @@ TEST_CASE("the same program gives the same text every time") {
     CHECK(ir::print(*first) == ir::print(*second));
   }
 }
+
+TEST_CASE("accumulations keep their order and every rounding (T10, T11)") {
+  policy::Store store;
+  for (int level = 0; level <= 3; ++level) {
+    PipelineOptions options;
+    options.opt_level = level;
+    options.store = &store;
+    {
+      // 64 times acc = acc + v * v in f16, v = f16(0.1): in an f32 accumulator it would be 0x391e.
+      ProgramBuilder b("t10");
+      const NodeId v = b.scalar_param("v", Type::F16);
+      const NodeId out = b.buffer_param("out", Type::F16, ir::Access::Out);
+      const NodeId acc = b.reg("acc", Type::F16);
+      const NodeId range = b.op(Op::Range, {b.i32(64)}, ir::RangeArg{{0, 0}, ir::AxisType::Unroll});
+      b.set(acc, b.op(Op::Add, {b.get(acc), b.op(Op::Mul, {v, v})}));
+      b.end_range(range);
+      b.store(out, b.i32(0), b.get(acc));
+      const auto p = run_pipeline(b.finish(), least_capable(), options);
+      REQUIRE(p);
+      Input in;
+      in.scalars[0] = 0x2e66;
+      in.buffers[1] = {0};
+      CHECK(run(*p, in).buffers.at(1)[0] == 0x3918);
+    }
+    {
+      // {1e8, 1, -1e8, 1} summed in order: as a tree of stride 2 it would be 2.
+      ProgramBuilder b("t11");
+      const NodeId x = b.buffer_param("x", Type::F32, ir::Access::In);
+      const NodeId out = b.buffer_param("out", Type::F32, ir::Access::Out);
+      const NodeId acc = b.reg("acc", Type::F32);
+      const NodeId range = b.begin_range(b.length(b.slot_of(x)));
+      b.set(acc, b.op(Op::Add, {b.get(acc), b.load(x, range)}));
+      b.end_range(range);
+      b.store(out, b.i32(0), b.get(acc));
+      const auto p = run_pipeline(b.finish(), least_capable(), options);
+      REQUIRE(p);
+      Input in;
+      in.buffers[0] = {0x4cbebc20, 0x3f800000, 0xccbebc20, 0x3f800000};
+      in.buffers[1] = {0};
+      CHECK(run(*p, in).buffers.at(1)[0] == 0x3f800000);
+    }
+  }
+}
+
+TEST_CASE("integers at their limits, and literals, have one answer at every level (T22, T27)") {
+  struct Case {
+    Op op;
+    std::int64_t x, y, right;
+  };
+  const Case cases[] = {{Op::Cdiv, 5, 0, 5},  {Op::Cmod, 5, 0, 0}, {Op::Cdiv, INT32_MIN, -1, INT32_MIN}, {Op::Cmod, INT32_MIN, -1, 0},
+                        {Op::Shl, 1, 32, 1},  {Op::Add, INT32_MAX, 1, INT32_MIN}};
+  const std::uint32_t literals[] = {0x3dcccccd, 0x7f7fffff, 0x00000001, 0x80000000, 0x7f800000};
+  for (int level = 0; level <= 3; ++level) {
+    PipelineOptions options;
+    options.opt_level = level;
+    for (const Case& c : cases)
+      for (const bool folded : {false, true}) {
+        const auto p = run_pipeline(formula_kernel({Type::I32, Type::I32},
+                                                   [&](ProgramBuilder& b, const std::vector<NodeId>& v) {
+                                                     return folded ? b.op(c.op, {b.i32(c.x), b.i32(c.y)}) : b.op(c.op, {v[0], v[1]});
+                                                   }),
+                                    least_capable(), options);
+        REQUIRE(p);
+        CHECK(run_straight(*p, {static_cast<std::uint32_t>(c.x), static_cast<std::uint32_t>(c.y)})[0] == static_cast<std::uint32_t>(c.right));
+      }
+    for (const std::uint32_t bits : literals) {
+      const auto p = run_pipeline(formula_kernel({Type::I32},
+                                                 [&](ProgramBuilder& b, const std::vector<NodeId>&) {
+                                                   return b.constant(Type::F32, *ir::value_of(bits, Type::F32));
+                                                 }),
+                                  least_capable(), options);
+      REQUIRE(p);
+      CHECK(run_straight(*p, {0})[0] == bits);
+    }
+  }
+}
