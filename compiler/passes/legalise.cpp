@@ -309,6 +309,7 @@ class Legaliser {
   }
 
   Expr instruction(Ins code, Type type) {
+    if ((code == Ins::ReduceMin || code == Ins::ReduceMax) && is_narrow_float(type) && !computes(type)) return narrow(widen(at(0)).ins(code), type);
     if (ins_info(code).kind != InsKind::Pure) return none();
     const Expr x = at(0);
     const Type operand = x.type();

@@ -199,3 +199,17 @@ TEST_CASE("a Bool in memory is a byte") {
     if (op == Op::Store) CHECK(after.graph.type(after.graph.source(id, 1)) == Type::U8);
   }
 }
+
+TEST_CASE("least and greatest over a warp go through f32, a sum of 16-bit floats is refused") {
+  const auto kernel = [](Ins code) {
+    return formula_kernel({Type::F16}, [=](ProgramBuilder& b, const std::vector<NodeId>& p) { return b.ins(code, Type::F16, {p[0]}); });
+  };
+  CHECK(missing_capabilities(kernel(Ins::ReduceMax), least_capable()).empty());
+  const Program p = legalise(kernel(Ins::ReduceMax), least_capable());
+  CHECK(faults(p) == "");
+  for (const NodeId id : p.body)
+    if (p.graph.op(id) == Op::Ins) CHECK(p.graph.type(id) == Type::F32);
+  const std::vector<Diagnostic> found = missing_capabilities(kernel(Ins::ReduceAdd), least_capable());
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].message == "kernel `formula` uses warp_reduce_add on f16, but Nothing does not compute in f16");
+}

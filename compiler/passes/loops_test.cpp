@@ -171,3 +171,19 @@ TEST_CASE("a place stays in its loop, and goes only with what needs it") {
   in.buffers[2] = {0, 0, 0, 0, 0, 0};
   CHECK(same_outcome(source, run(source, in), run(p, in)));
 }
+
+TEST_CASE("a factor that the loop's type cannot hold is refused") {
+  ProgramBuilder b("k");
+  const NodeId n = b.scalar_param("n", Type::I8);
+  const NodeId out = b.buffer_param("out", Type::I8, ir::Access::InOut);
+  const NodeId range = b.op(Op::Range, {n}, ir::RangeArg{{0, 200}, ir::AxisType::Unroll});
+  b.store(out, b.i32(0), range);
+  b.end_range(range);
+  UnrollOptions options;
+  std::string why;
+  options.report = [&](const UnrollEvent& e) { why = e.what; };
+  const Program p = unroll(b.finish(), options);
+  CHECK(faults(p) == "");
+  CHECK(count(p, Op::Store) == 1);
+  CHECK(why == "the loop's i8 cannot count to 200");
+}

@@ -99,6 +99,9 @@ class Requirements {
       case InsKind::Trap: return;
       case InsKind::Warp:
         if (!can_.warp_operations) need(id, what, target() + " has no warp operations");
+        // Each of its sums rounds to 16 bits: a sum in f32 would not be it. Least and greatest are exact in f32.
+        if (code == Ins::ReduceAdd && ((operand == Type::F16 && !can_.f16_arithmetic) || (operand == Type::Bf16 && !can_.bf16_arithmetic)))
+          need(id, what + " on " + name(operand), target() + " does not compute in " + name(operand));
         return;
       case InsKind::Atomic: break;
     }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <string>
 
 #include "compiler/passes/facts.h"
 #include "compiler/passes/passes.h"
@@ -90,6 +91,11 @@ class Unroller {
     const std::int64_t factor = q.factor > 0 ? q.factor : count.value_or(0);
     if (q.factor <= 0 && !count) {
       report(range, false, "the number of turns is not constant");
+      return rolled(open, close, copies);
+    }
+    const Type type = graph_.type(range);
+    if (!count && type_bits(type) < 64 && factor >= std::int64_t{1} << (type_bits(type) - 1)) {
+      report(range, false, "the loop's " + std::string(type_name(type)) + " cannot count to " + std::to_string(factor));
       return rolled(open, close, copies);
     }
     const std::int64_t turns = count ? std::clamp<std::int64_t>(*count, 0, factor) : factor;
