@@ -23,6 +23,11 @@ SAXPY = """kernel saxpy(a: f32, x: in [f32], y: inout [f32]) block(256) {
 _sarekc = os.path.join(ROOT, "build", "bin", "sarekc")
 
 
+def sarekc_path():
+    """The compiler under test."""
+    return _sarekc
+
+
 class CommandLine(unittest.TestCase):
     """A test with a scratch folder `self.folder`, which is the working folder of what it runs."""
 
