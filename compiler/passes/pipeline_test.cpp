@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
+#include <sstream>
 
 #include "compiler/passes/test_machine.h"
 
@@ -198,4 +200,15 @@ TEST_CASE("integers at their limits, and literals, have one answer at every leve
       CHECK(run_straight(*p, {0})[0] == bits);
     }
   }
+}
+
+TEST_CASE("the page lists every pass, and stays short") {
+  std::ifstream file(SAREK_SOURCE_DIR "/compiler/passes/README.md");
+  REQUIRE(file);
+  std::stringstream text;
+  text << file.rdbuf();
+  const std::string page = text.str();
+  for (const std::string_view name : pass_names())
+    if (name != "compact") CHECK(page.find("| " + std::string(name) + " |") != std::string::npos);
+  CHECK(std::count(page.begin(), page.end(), '\n') <= 60);
 }
