@@ -24,8 +24,10 @@ target_include_directories(sarek_flags INTERFACE $<BUILD_INTERFACE:${PROJECT_SOU
 # HEADER_PACKAGES are foreign libraries of headers alone, seen by this library's own sources only.
 function(sarek_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;PRIVATE_DEPS;HEADER_PACKAGES" ${ARGN})
-  if("nlohmann_json::nlohmann_json" IN_LIST ARG_DEPS OR "nlohmann_json::nlohmann_json" IN_LIST ARG_PRIVATE_DEPS)
-    message(FATAL_ERROR "sarek_library(${name}): the JSON reader goes into HEADER_PACKAGES, or the installed package would ask its users for it")
+  # However it is given: the installed package must not ask its users for the JSON reader.
+  if("nlohmann_json::nlohmann_json" IN_LIST ARG_PRIVATE_DEPS)
+    list(REMOVE_ITEM ARG_PRIVATE_DEPS nlohmann_json::nlohmann_json)
+    list(APPEND ARG_HEADER_PACKAGES nlohmann_json::nlohmann_json)
   endif()
   if(ARG_SOURCES)
     add_library(sarek_${name} STATIC ${ARG_SOURCES})
