@@ -248,7 +248,12 @@ KernelEmitter::Value* KernelEmitter::compute_ins(NodeId id, bool as_vector) {
   if (code == Ins::Floor) return real ? b_.CreateUnaryIntrinsic(llvm::Intrinsic::floor, x) : x;
   if (code == Ins::Ceil) return real ? b_.CreateUnaryIntrinsic(llvm::Intrinsic::ceil, x) : x;
   if (code == Ins::Round) return real ? round_half_away(x) : x;
-  if (code == Ins::Copysign) return b_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, x, operand(source(id, 1), as_vector));
+  if (code == Ins::Copysign) {
+    // The sign of a NaN is outside the contract; it counts as positive, so that results do not depend on it.
+    Value* y = operand(source(id, 1), as_vector);
+    y = b_.CreateSelect(b_.CreateFCmpUNO(y, y), llvm::ConstantFP::get(y->getType(), 0.0), y);
+    return b_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, x, y);
+  }
   if (code == Ins::Clz) return count(llvm::Intrinsic::ctlz);
   if (code == Ins::Ctz) return count(llvm::Intrinsic::cttz);
   if (code == Ins::Popcount) return count(llvm::Intrinsic::ctpop);
