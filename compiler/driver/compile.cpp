@@ -47,6 +47,7 @@ class Compiler {
     if (out_.diagnostics.has_errors()) return;
     out_.programs = std::move(front.programs);
     interface_ = std::move(front.interface);
+    out_.tests = std::move(front.tests);
     if (!request_.only_kernel.empty()) {
       std::erase_if(out_.programs, [&](const ir::Program& p) { return p.name != request_.only_kernel; });
       if (out_.programs.empty()) {
@@ -179,7 +180,11 @@ class Compiler {
   void compile_interp(artifact::Package& package) {
     std::vector<const ir::Program*> list;
     for (const ir::Program& p : out_.programs) list.push_back(&p);
-    const std::string text = ir::print_module(list);
+    // Places travel under base names, so that a package is the same wherever its sources lie.
+    SourceManager base_names;
+    for (std::uint32_t f = 0; f < out_.sources.file_count(); ++f)
+      base_names.add(base_name(out_.sources.name(FileId(f))), std::string(out_.sources.text(FileId(f))));
+    const std::string text = ir::print_module(list, {&base_names});
     if (request_.emit == Emit::Source) text_ += text;
     package.blobs.push_back({"ir", bytes_of(text)});
     for (std::size_t i = 0; i < package.kernels.size(); ++i) {
@@ -272,8 +277,10 @@ class Compiler {
     }
   }
 
+  static std::string base_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
+
   static std::string module_name(const std::string& input) {
-    const std::string base = input.substr(input.find_last_of('/') + 1);
+    const std::string base = base_name(input);
     return base.substr(0, base.find_last_of('.'));
   }
 

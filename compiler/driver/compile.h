@@ -10,6 +10,7 @@
 
 #include "compiler/driver/targets.h"
 #include "compiler/ir/program.h"
+#include "compiler/sema/sema.h"
 #include "compiler/support/diagnostic.h"
 #include "policy/decision.h"
 #include "policy/environment.h"
@@ -62,6 +63,7 @@ struct Compilation {
   std::vector<StepTime> times;
   std::string dump;                       // text of --dump-after
   std::vector<ir::Program> programs;      // as lowered, one a kernel, before any pass: what the interpreter runs as the oracle
+  std::vector<sema::TestInfo> tests;      // the module's `test` items, typed
   std::optional<artifact::Package> package;  // Emit::Package, Header, Metadata
   bool internal_fault = false;            // a diagnostic of kind internal-error was reported
 };

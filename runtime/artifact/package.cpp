@@ -243,19 +243,27 @@ Package read_checked(std::span<const std::uint8_t> bytes) {
 
 }  // namespace
 
-std::vector<std::uint8_t> write_package(const Package& package) {
-  std::vector<std::uint8_t> out(kHeader, 0);
+std::string index_text(const Package& package) {
   Json blobs = Json::array();
+  std::size_t offset = kHeader;
   for (const Blob& b : package.blobs) {
-    blobs.push_back({{"kind", b.kind}, {"offset", out.size()}, {"size", b.bytes.size()}, {"sha256", sha256_hex(b.bytes)}});
-    out.insert(out.end(), b.bytes.begin(), b.bytes.end());
-    out.resize((out.size() + kAlign - 1) / kAlign * kAlign, 0);
+    blobs.push_back({{"kind", b.kind}, {"offset", offset}, {"size", b.bytes.size()}, {"sha256", sha256_hex(b.bytes)}});
+    offset = (offset + b.bytes.size() + kAlign - 1) / kAlign * kAlign;
   }
   Json kernels = Json::array();
   for (const Kernel& k : package.kernels) kernels.push_back(to_json(k));
   const Json index = {{"format", kFormatVersion},  {"compiler", package.compiler}, {"module", package.module}, {"policy_digest", package.policy_digest},
                       {"blobs", blobs},            {"kernels", kernels}};
-  const std::string json = index.dump(1);
+  return index.dump(1);
+}
+
+std::vector<std::uint8_t> write_package(const Package& package) {
+  std::vector<std::uint8_t> out(kHeader, 0);
+  for (const Blob& b : package.blobs) {
+    out.insert(out.end(), b.bytes.begin(), b.bytes.end());
+    out.resize((out.size() + kAlign - 1) / kAlign * kAlign, 0);
+  }
+  const std::string json = index_text(package);
   const std::size_t offset = out.size();
   out.insert(out.end(), json.begin(), json.end());
   std::memcpy(out.data(), kMagic, sizeof kMagic);

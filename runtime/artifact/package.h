@@ -105,6 +105,9 @@ struct Package {
   std::vector<Blob> blobs;
 };
 
+/// The JSON index of the file: what --emit=metadata shows.
+std::string index_text(const Package& package);
+
 /// The bytes of the file. The package must be well formed (indices in range); equal packages give equal bytes.
 std::vector<std::uint8_t> write_package(const Package& package);
 

@@ -25,6 +25,12 @@ const TypeRow* row_of(sarek_type type) {
   return nullptr;
 }
 
+std::size_t scalar_size(const std::string& type) {
+  for (const TypeRow& row : kTypes)
+    if (type == row.name) return row.size;
+  return 0;
+}
+
 std::string where(const artifact::Kernel& kernel, std::size_t index) {
   const std::string name = index < kernel.params.size() ? " (`" + kernel.params[index].name + "`)" : "";
   return "kernel `" + kernel.name + "`, argument " + std::to_string(index + 1) + name + ": ";
@@ -54,6 +60,11 @@ Outcome<Unit> check_vector(const sarek_kernel& kernel, const artifact::Param& pa
     return fault(SAREK_INVALID_ARGUMENT, where(k, index) + "elements have " + std::to_string(v.element_size) + " bytes, `" + param.type + "` has " + std::to_string(param.size));
   if (!k.wide && v.count > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
     return fault(SAREK_INVALID_ARGUMENT, where(k, index) + "more than 2^31 - 1 elements; declare the kernel `wide`");
+  // A record's fields are reached through views that count cells of the smallest field's size: that count must fit the index type too.
+  std::int64_t smallest = param.size;
+  for (const artifact::Field& f : param.fields) smallest = std::min(smallest, static_cast<std::int64_t>(scalar_size(f.type)));
+  if (!k.wide && smallest > 0 && static_cast<std::int64_t>(v.count) > std::numeric_limits<std::int32_t>::max() / (param.size / smallest))
+    return fault(SAREK_INVALID_ARGUMENT, where(k, index) + "more than 2^31 - 1 cells of " + std::to_string(smallest) + " bytes; declare the kernel `wide`");
   std::int64_t needed = param.view.empty() ? 0 : 1;
   for (const std::int64_t extent : param.view)
     if (__builtin_mul_overflow(needed, extent, &needed)) needed = std::numeric_limits<std::int64_t>::max();
@@ -71,12 +82,6 @@ Outcome<Unit> check_scalar(const artifact::Kernel& k, const artifact::Param& par
   if (argument.size != static_cast<std::size_t>(param.size))
     return fault(SAREK_INVALID_ARGUMENT, where(k, index) + "the value has " + std::to_string(argument.size) + " bytes, `" + param.type + "` has " + std::to_string(param.size));
   return Unit{};
-}
-
-std::size_t scalar_size(const std::string& type) {
-  for (const TypeRow& row : kTypes)
-    if (type == row.name) return row.size;
-  return 0;
 }
 
 /// Writing through one argument what another argument reads or writes makes the result depend on timing; only the same access to the same cells by
