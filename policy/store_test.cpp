@@ -1,0 +1,2 @@
+#include <catch2/catch_test_macros.hpp>
+#include "policy/store.h"
