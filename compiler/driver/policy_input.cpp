@@ -1,19 +1,64 @@
 #include "compiler/driver/policy_input.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "policy/manifest.h"
 
 namespace sarek::driver {
 
+namespace {
+
+/// The manifest of a request: named, or found from the input's folder upward; empty without one.
+std::string manifest_path(const Request& request) {
+  if (!request.use_policy) return {};
+  if (!request.policy_file.empty()) return request.policy_file;
+  const std::filesystem::path folder = request.input_text ? std::filesystem::path() : std::filesystem::path(request.input_name).parent_path();
+  const std::optional<std::filesystem::path> found = policy::find_manifest(folder);
+  return found ? found->string() : std::string();
+}
+
+std::optional<std::string> read_text(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return std::nullopt;
+  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  if (file.bad()) return std::nullopt;
+  return text;
+}
+
+/// A manifest's fault as a diagnostic of the compile, with its note and its suggestion as a fix.
+void report(const policy::ManifestDiagnostic& fault, FileId file, DiagnosticSink& sink) {
+  const SourceRange range{file, static_cast<std::uint32_t>(fault.offset), static_cast<std::uint32_t>(fault.offset + fault.length)};
+  Diagnostic& d = sink.report(kind_by_name(fault.kind).value_or(DiagnosticKind::ManifestSyntax), range, fault.message);
+  if (!fault.note.empty()) d.note({}, fault.note);
+  if (!fault.suggestion.empty()) d.fix(range, fault.suggestion, "write");
+}
+
+}  // namespace
+
 LoadedPolicy load_policy(const Request& request, const std::vector<std::string>& kernels, SourceManager& sources, DiagnosticSink& sink,
                          std::vector<std::string>& dependencies) {
-  (void)sources;
-  (void)sink;
-  (void)dependencies;
   LoadedPolicy loaded;
   policy::StoreOptions options;
   options.environment = request.environment;
   options.environment.explain = false;  // a compile reports through --explain
   loaded.store = std::make_unique<policy::Store>(std::move(options));
+  loaded.manifest_path = manifest_path(request);
+  if (!loaded.manifest_path.empty()) {
+    if (std::optional<std::string> text = read_text(loaded.manifest_path)) {
+      dependencies.push_back(loaded.manifest_path);
+      policy::Manifest manifest = policy::read_manifest(*text);
+      // With --kernel only some of the module's kernels are here: a grant for another one is no mistake then.
+      if (request.only_kernel.empty()) policy::check_kernels(manifest, *text, kernels);
+      const FileId file = sources.add(loaded.manifest_path, std::move(*text));
+      for (const policy::ManifestDiagnostic& fault : manifest.diagnostics) report(fault, file, sink);
+      if (!manifest.has_errors()) policy::apply(manifest, *loaded.store);
+    } else {
+      sink.report(DiagnosticKind::FileNotFound, {}, "cannot read the manifest `" + loaded.manifest_path + "`");
+    }
+  }
   loaded.digest = policy::effective_digest(loaded.store->effective(""));
   for (const std::string& kernel : kernels) loaded.digest += ";" + kernel + "=" + policy::effective_digest(loaded.store->effective(kernel));
   return loaded;
