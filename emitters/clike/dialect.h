@@ -39,7 +39,8 @@ struct Dialect {
   std::array<std::string_view, 20> suffixes{};
 
   std::string_view sqrt, fma, floor, ceil, trunc, fabs;  // function names for floats
-  std::string_view clz, ctz, popcount, mul_high, copysign;  // empty: must have been legalised
+  std::string_view mul_high, copysign;
+  std::string_view clz, ctz, popcount;  // with {0}: of an unsigned operand of 32 or 64 bits
 
   /// Atomic on 32 bit integers: {P} pointer, {0} operand, {1} second operand (cas: {0} expected, {1} new). Empty: not offered.
   std::string_view atomic_add, atomic_sub, atomic_exchange, atomic_min, atomic_max, atomic_and, atomic_or, atomic_xor, atomic_cas;

@@ -54,8 +54,9 @@ Dialect make() {
   d.ceil = "ceil";
   d.trunc = "trunc";
   d.fabs = "fabs";
-  d.clz = "clz";
-  d.popcount = "popcount";
+  d.clz = "clz({0})";
+  d.ctz = "popcount(~{0} & ({0} - 1))";  // the bits below the lowest one bit; ctz itself came with OpenCL C 2.0
+  d.popcount = "popcount({0})";
   d.mul_high = "mul_hi";
   d.copysign = "copysign";
   d.atomic_prefix_32 = "atomic_";

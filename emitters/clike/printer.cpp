@@ -501,12 +501,16 @@ class KernelPrinter {
       define(id, float_call(function, id));
       return;
     }
-    const bool full_width = type_bits(g_.type(g_.source(id, 0))) >= 32;
-    if (a.code == Ins::Clz && full_width) function = d_.clz;
-    if (a.code == Ins::Popcount && full_width) function = d_.popcount;
-    if (a.code == Ins::MulHigh && full_width) function = d_.mul_high;
-    if (function.empty()) throw Unprintable{std::string(ins_info(a.code).name) + " of " + std::string(type_name(g_.type(g_.source(id, 0)))) + " in " + std::string(d_.language)};
-    define(id, "(" + std::string(value_type(a.type)) + ")" + call(function, id));
+    const Type operand_type = g_.type(g_.source(id, 0));
+    if (a.code == Ins::Min && !ir::is_float(a.type)) return define(id, operand(id, 1) + " < " + operand(id, 0) + " ? " + operand(id, 1) + " : " + operand(id, 0));
+    std::string_view count;
+    if (a.code == Ins::Clz) count = d_.clz;
+    if (a.code == Ins::Ctz) count = d_.ctz;
+    if (a.code == Ins::Popcount) count = d_.popcount;
+    const std::string result = "(" + std::string(value_type(a.type)) + ")";
+    if (!count.empty() && (operand_type == Type::U32 || operand_type == Type::U64)) return define(id, result + fill(count, {{"{0}", operand(id, 0)}}));
+    if (a.code == Ins::MulHigh && type_bits(operand_type) >= 32) return define(id, result + call(d_.mul_high, id));
+    throw Unprintable{std::string(ins_info(a.code).name) + " of " + std::string(type_name(operand_type)) + " in " + std::string(d_.language)};
   }
 
   // --- statements -----------------------------------------------------------------------------------------------------------

@@ -55,9 +55,12 @@ struct Api {
 std::string code(const char* call, cl_int status) { return std::string(call) + " failed with status " + std::to_string(status); }
 
 struct ProgramHolder {
+  ProgramHolder(const Api* a, cl_program p) : api(a), program(p) {}
+  ~ProgramHolder() { api->clReleaseProgram(program); }
+  ProgramHolder(const ProgramHolder&) = delete;
+  ProgramHolder& operator=(const ProgramHolder&) = delete;
   const Api* api;
   cl_program program;
-  ~ProgramHolder() { api->clReleaseProgram(program); }
 };
 
 struct OpenclKernel final : LoadedKernel {
@@ -243,7 +246,7 @@ class OpenclDevice final : public Device {
     const std::size_t length = blob.bytes.size();
     cl_program program = api_->clCreateProgramWithSource(context_, 1, &source, &length, &status);
     if (status != CL_SUCCESS) return err(code("clCreateProgramWithSource", status));
-    auto holder = std::make_shared<ProgramHolder>(ProgramHolder{api_, program});
+    auto holder = std::make_shared<ProgramHolder>(api_, program);
     const char* options = exact_divide_ ? "-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt" : "-cl-std=CL1.2";
     status = api_->clBuildProgram(program, 1, &device_, options, nullptr, nullptr);
     if (status != CL_SUCCESS) {
