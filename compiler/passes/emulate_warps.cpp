@@ -64,41 +64,30 @@ class Uniformity {
   }
 
   void visit(std::size_t i, NodeId id) {
-    switch (graph_.op(id)) {
-      case Op::Special: {
-        const std::string& name = graph_.arg_as<NameArg>(id)->name;
-        const auto axis = static_cast<std::size_t>(name.back() - 'x');
-        return mark(id, name.substr(0, 9) == "local_id." && program_.block[axis] > 1);
-      }
-      case Op::Load: {
-        const NodeId place = graph_.source(id, 0);
-        bool varying = varies(graph_.source(place, 1)) || varies(graph_.source(place, 0));
-        for (const NodeId s : graph_.sources(id).subspan(1)) varying = varying || varies(s);
-        return mark(id, varying);
-      }
-      case Op::Store: {
-        // Private cells remember what differed when they were written; the mark stands at their buffer.
-        const NodeId place = graph_.source(id, 0), buffer = graph_.source(place, 0);
-        if (space_of(graph_, buffer) != AddressSpace::Reg) return;
-        bool varying = flow_[i] || varies(graph_.source(place, 1));
-        for (const NodeId s : graph_.sources(id).subspan(1)) varying = varying || varies(s);
-        return mark(buffer, varying);
-      }
-      case Op::Ins: {
-        const InsKind kind = *ins_kind(graph_, id);
-        if (kind == InsKind::Atomic) return mark(id, true);
-        if (kind == InsKind::Warp) {
-          const Ins code = graph_.arg_as<InsArg>(id)->code;
-          const bool own = code == Ins::Shuffle || code == Ins::ShuffleUp || code == Ins::ShuffleDown || code == Ins::ShuffleXor;
-          return mark(id, own || program_.block_threads() > kWarp);
-        }
-        break;
-      }
-      default: break;  // every other operation is a function of its sources
-    }
-    if (graph_.op(id) == Op::Buffer || graph_.op(id) == Op::Index) return;
+    const Op op = graph_.op(id);
     const auto sources = graph_.sources(id);
-    mark(id, std::any_of(sources.begin(), sources.end(), [&](NodeId s) { return varies(s); }));
+    const auto any = [&](std::span<const NodeId> list) { return std::any_of(list.begin(), list.end(), [&](NodeId s) { return varies(s); }); };
+    if (op == Op::Special) {
+      const std::string& name = graph_.arg_as<NameArg>(id)->name;
+      const auto axis = static_cast<std::size_t>(name.back() - 'x');
+      return mark(id, name.substr(0, 9) == "local_id." && program_.block[axis] > 1);
+    }
+    if (op == Op::Buffer || op == Op::Index) return;
+    if (op == Op::Load) return mark(id, any(graph_.sources(sources[0])) || any(sources.subspan(1)));
+    if (op == Op::Store) {
+      // Private cells remember what differed when they were written; the mark stands at their buffer.
+      const NodeId buffer = graph_.source(sources[0], 0);
+      if (space_of(graph_, buffer) == AddressSpace::Reg) mark(buffer, flow_[i] || any(graph_.sources(sources[0])) || any(sources.subspan(1)));
+      return;
+    }
+    if (op == Op::Ins) {
+      const InsKind kind = *ins_kind(graph_, id);
+      const Ins code = graph_.arg_as<InsArg>(id)->code;
+      const bool own = code == Ins::Shuffle || code == Ins::ShuffleUp || code == Ins::ShuffleDown || code == Ins::ShuffleXor;
+      if (kind == InsKind::Atomic) return mark(id, true);
+      if (kind == InsKind::Warp) return mark(id, own || program_.block_threads() > kWarp);
+    }
+    mark(id, any(sources));  // every other operation is a function of its sources
   }
 
   const Program& program_;
@@ -110,12 +99,12 @@ class Uniformity {
 };
 
 /// The branches around `position` that only a part of the block takes, outermost first; none when one of them is a loop.
-std::optional<std::vector<std::size_t>> branches_around(const Program& program, const Uniformity& uniformity, std::size_t position) {
+std::optional<std::vector<std::size_t>> branches_around(const Graph& graph, std::span<const NodeId> body, const Uniformity& uniformity, std::size_t position) {
   std::vector<std::size_t> chain;
   if (!uniformity.flow_varies(position)) return chain;
   for (std::size_t at = position; uniformity.flow_varies(at);) {
     at = static_cast<std::size_t>(uniformity.structure().parent[at]);
-    if (program.graph.op(program.body[at]) != Op::If) return std::nullopt;
+    if (graph.op(body[at]) != Op::If) return std::nullopt;
     chain.push_back(at);
   }
   std::reverse(chain.begin(), chain.end());
@@ -148,15 +137,15 @@ class Emulator {
   // --- what is split, and what must survive the split ------------------------------------------------------------------------------
 
   void plan() {
-    const Program& program = rw_.program();
-    for (const NodeId id : program.body) {
+    const std::vector<NodeId>& body = rw_.body();
+    for (const NodeId id : body) {
       const auto* a = graph_.op(id) == Op::Buffer ? graph_.arg_as<ParamArg>(id) : nullptr;
       if (a) next_buffer_ = std::max(next_buffer_, a->slot + 1);
     }
     std::vector<std::size_t> splits;
-    for (std::size_t i = 0; i < program.body.size(); ++i) {
-      if (!is_warp(graph_, program.body[i])) continue;
-      const std::vector<std::size_t> chain = *branches_around(program, uniformity_, i);
+    for (std::size_t i = 0; i < body.size(); ++i) {
+      if (!is_warp(graph_, body[i])) continue;
+      const std::vector<std::size_t> chain = *branches_around(graph_, body, uniformity_, i);
       if (chain.empty()) continue;
       splits.push_back(i);
       chains_[i] = chain;
@@ -167,18 +156,18 @@ class Emulator {
         }
     }
     if (splits.empty()) return;
-    std::map<NodeId, std::size_t> made;
-    for (std::size_t i = 0; i < program.body.size(); ++i) {
-      const NodeId id = program.body[i];
-      made[id] = i;
-      for (const NodeId s : graph_.sources(id)) use(made, splits, s, i);
+    for (std::size_t i = 0; i < body.size(); ++i) {
+      made_[body[i]] = i;
+      for (const NodeId s : sources_of(body[i])) use(splits, s, i);
     }
   }
+  /// A copy: the graph grows while variables are made.
+  std::vector<NodeId> sources_of(NodeId id) const { return {graph_.sources(id).begin(), graph_.sources(id).end()}; }
 
   /// `value` is used at `position`: when a split closes its scope in between, it travels through a variable. Places are made again instead.
-  void use(const std::map<NodeId, std::size_t>& made, const std::vector<std::size_t>& splits, NodeId value, std::size_t position) {
-    const auto from = made.find(value);
-    if (from == made.end() || is_leaf(graph_, value)) return;
+  void use(const std::vector<std::size_t>& splits, NodeId value, std::size_t position) {
+    const auto from = made_.find(value);
+    if (from == made_.end() || is_leaf(graph_, value)) return;
     const int scope = uniformity_.structure().parent[from->second];
     const bool closed = scope >= 0 && std::any_of(splits.begin(), splits.end(), [&](std::size_t split) {
       const std::vector<std::size_t>& chain = chains_.at(split);
@@ -186,7 +175,7 @@ class Emulator {
     });
     if (graph_.op(value) == Op::Index) {
       if (closed) places_[static_cast<std::size_t>(scope)].insert(value);
-      for (const NodeId s : graph_.sources(value)) use(made, splits, s, position);
+      for (const NodeId s : sources_of(value)) use(splits, s, position);
     } else if (closed && graph_.type(value) != Type::Void && !cells_.contains(value)) {
       cells_[value] = variable("kept", graph_.type(value));
       kept_[static_cast<std::size_t>(scope)].push_back(value);
@@ -241,13 +230,13 @@ class Emulator {
       for (const NodeId place : places_[branch]) {
         if (!made_before(place)) continue;
         std::vector<NodeId> sources;
-        for (const NodeId s : graph_.sources(place)) sources.push_back(rw_.now(s));
+        for (const NodeId s : sources_of(place)) sources.push_back(rw_.now(s));
         rw_.replace(place, rw_.emit(Op::Index, sources));
       }
     }
   }
   bool made_before(NodeId value) const {
-    return std::find(rw_.body().begin(), rw_.body().begin() + static_cast<std::ptrdiff_t>(position_), value) != rw_.body().begin() + static_cast<std::ptrdiff_t>(position_);
+    return made_.at(value) < position_;
   }
 
   // --- lanes ------------------------------------------------------------------------------------------------------------------------------
@@ -282,7 +271,7 @@ class Emulator {
       return;
     }
     const bool partly = !chain.empty();
-    const std::vector<NodeId> old_sources(graph_.sources(id).begin(), graph_.sources(id).end());
+    const std::vector<NodeId> old_sources = sources_of(id);
     std::optional<NodeId> buffer;
     if (!old_sources.empty()) {
       buffer = published(graph_.type(old_sources[0]));
@@ -302,17 +291,14 @@ class Emulator {
     if (needs_meeting) meet(chain, partly);
     const auto operand = [&](std::size_t i) { return operands_[i] ? get(operands_[i]) : Expr{&rw_, rw_.now(old_sources[i])}; };
     Expr result;
-    switch (a.code) {
-      case Ins::Shuffle:
-      case Ins::ShuffleUp:
-      case Ins::ShuffleDown:
-      case Ins::ShuffleXor: result = shuffled(a.code, *buffer, operand(0), operand(1), partly); break;
-      default: result = folded(a, buffer, partly); break;
-    }
-    // Nobody overwrites a value before all have read it.
+    if (a.code == Ins::Shuffle || a.code == Ins::ShuffleUp || a.code == Ins::ShuffleDown || a.code == Ins::ShuffleXor)
+      result = shuffled(a.code, *buffer, operand(0), operand(1), partly);
+    else
+      result = folded(a, buffer, partly);
     if (const auto kept = cells_.find(id); kept != cells_.end()) set(kept->second, result.id);
     rw_.replace(id, result.id);
     if (!needs_meeting) return;
+    // Nobody overwrites a value before all have read it.
     ++position_;  // the result counts as made before the second meeting
     meet(chain, false);
     --position_;
@@ -326,7 +312,7 @@ class Emulator {
     } else {
       // Past 32 nothing is in range, and narrower arithmetic would wrap. An unsigned distance has no lower end.
       Expr near = d < kWarp + 1;
-      if (is_signed(d.type())) near = near & (type_bits(d.type()) == 8 || true ? d.lit(-kWarp - 1) < d : near);
+      if (is_signed(d.type())) near = near & (d.lit(-kWarp - 1) < d);
       const Expr distance = d.to(Type::I32);
       from = code == Ins::ShuffleXor ? lane ^ distance : code == Ins::ShuffleUp ? lane - distance : lane + distance;
       from = select(near, from, from.lit(-1));
@@ -388,6 +374,7 @@ class Emulator {
   std::map<std::size_t, std::vector<std::size_t>> chains_;  // by the position of a warp operation in varying flow: the branches around it
   std::map<std::size_t, NodeId> flags_;                     // by the position of a branch that is split: does this thread take it?
   std::map<std::size_t, std::vector<std::size_t>> reset_before_;  // by the outermost branch: those inside it that are split
+  std::map<NodeId, std::size_t> made_;                      // by node: its position; filled when something is split
   std::map<NodeId, NodeId> cells_;                          // variables of values that cross a split
   std::map<std::size_t, std::vector<NodeId>> kept_;         // by branch: those values, in order
   std::map<std::size_t, std::set<NodeId>> places_;          // by branch: the places that cross a split
@@ -405,10 +392,10 @@ std::vector<Diagnostic> unemulatable_warps(const Program& program, const Capabil
   std::set<std::string> said;
   for (std::size_t i = 0; i < program.body.size(); ++i) {
     const NodeId id = program.body[i];
-    if (!is_warp(program.graph, id) || branches_around(program, uniformity, i)) continue;
+    if (!is_warp(program.graph, id) || branches_around(program.graph, program.body, uniformity, i)) continue;
     const std::string target = capabilities.framework.empty() ? "the target" : capabilities.framework;
-    std::string message = "kernel `" + program.name + "` uses " + std::string(ins_info(program.graph.arg_as<InsArg>(id)->code).name) + " in a loop that not every thread of the block runs alike, but " +
-                          target + " has no warp operations, and what stands in for them must be reached by the whole block";
+    std::string message = "kernel `" + program.name + "` uses " + std::string(ins_info(program.graph.arg_as<InsArg>(id)->code).name) + " in a loop whose turns differ between the threads of a block, but " + target +
+                          " has no warp operations, and the barriers that stand in for them must be reached by the whole block";
     if (!said.insert(message).second) continue;
     const SourceRange place = program.graph.range(id) ? program.graph.range(id) : program.range;
     found.push_back({DiagnosticKind::MissingCapability, default_severity(DiagnosticKind::MissingCapability), place, std::move(message), {}, {}});

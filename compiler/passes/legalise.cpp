@@ -150,10 +150,11 @@ class Legaliser {
 
   Expr bitcast(Expr x, Type to) {
     const Type from = x.type();
-    if (!is_float(from) || is_float(to) || can_.canonical_nan_bits) return none();
-    const Expr raw = x.bits(to);
+    if (!is_float(from) || from == to || can_.canonical_nan_bits) return none();
+    // f16 as bf16, and back: the sign of a NaN of the one is a bit of a number of the other.
+    const Expr raw = x.bits(is_float(to) ? unsigned_of(type_bits(to)) : to);
     const Expr number = is_narrow_float(from) && !computes(from) ? widen(x) : x;
-    return select(number == number, raw, raw.lit(canonical_nan(from)));
+    return select(number == number, raw, raw.lit(canonical_nan(from))).bits(to);
   }
 
   // --- comparisons -------------------------------------------------------------------------------------------------------------------

@@ -121,6 +121,14 @@ ir::Program round_once(ir::Program program, const ir::Capabilities& capabilities
 
 // --- targets --------------------------------------------------------------------------------------------------------------------------
 
+/// What emulate_warps cannot do: warp operations in loops whose turns differ between threads of a block. One diagnostic of kind missing-capability per
+/// operation; empty when the target has warp operations of its own.
+std::vector<Diagnostic> unemulatable_warps(const ir::Program& program, const ir::Capabilities& capabilities);
+/// Writes warp operations and warp barriers out through block-shared storage and barriers of the block; branches around them that only a part of the
+/// block takes are split there. Means the same in every program that the interpreter runs without a race.
+/// Requires: unemulatable_warps() found nothing. Establishes: no instruction of kind Warp, no warp_barrier. Leaves alone: everything else.
+ir::Program emulate_warps(ir::Program program);
+
 /// Writes out what the target's own operations do not mean by themselves: total division, masked shifts, saturating conversions, ordered min and max,
 /// 16-bit floats, fma, rounding functions, bit counts, canonical NaN bits, Bool in memory. The result means the same under the whole contract.
 /// Requires: missing_capabilities() found nothing. Establishes: every operation left is one that `capabilities` promises. Leaves alone:

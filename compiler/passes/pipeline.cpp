@@ -155,6 +155,10 @@ void lower(Run& run, const ir::Capabilities& capabilities, const PipelineOptions
       return round_once(std::move(p), capabilities, [&](const NarrowingCandidate& c) { return decisions.may_round_once(c); });
     });
 
+  if (!capabilities.warp_operations) {
+    if (run.goes_on()) run.refuse(unemulatable_warps(run.program(), capabilities));
+    run("emulate_warps", emulate_warps);
+  }
   // Refuse before anything is written out or printed.
   if (run.goes_on()) run.refuse(missing_capabilities(run.program(), capabilities));
   run("legalise", [&](Program p) { return legalise(std::move(p), capabilities); });
@@ -173,7 +177,7 @@ void lower(Run& run, const ir::Capabilities& capabilities, const PipelineOptions
 const std::vector<std::string_view>& pass_names() {
   static const std::vector<std::string_view> names = {
       "insert_checks", "split_variables", "forward_stores",  "fold",       "unroll",   "prove_conditions", "convert_branches",
-      "merge_common",  "reduce_strength", "hoist_invariants", "remove_dead", "round_once", "legalise",         "compact"};
+      "merge_common",  "reduce_strength", "hoist_invariants", "remove_dead", "round_once", "emulate_warps",    "legalise",         "compact"};
   return names;
 }
 
