@@ -419,11 +419,11 @@ class KernelPrinter {
     switch (code) {
       case Ins::AtomicAdd: change = "x + v"; break;
       case Ins::AtomicSub: change = "x - v"; break;
-      case Ins::AtomicInc: change = "x + " + literal_text(type, ir::ConstValue::of_float(1.0)); break;
-      case Ins::AtomicDec: change = "x - " + literal_text(type, ir::ConstValue::of_float(1.0)); break;
       case Ins::AtomicExchange: change = "v"; break;
       case Ins::AtomicMin:
       case Ins::AtomicMax: change = "x != x || (" + replace_all(less, "as_bits", "as_" + u) + ") ? v : x"; break;
+      case Ins::AtomicInc:
+      case Ins::AtomicDec:
       case Ins::AtomicAnd:
       case Ins::AtomicOr:
       case Ins::AtomicXor:
@@ -471,7 +471,7 @@ class KernelPrinter {
     const auto* storage = g_.arg_as<ir::ParamArg>(g_.source(index, 0));
     const std::string_view space = storage && storage->space == AddressSpace::Local ? d_.local_space : d_.global_space;
     const std::string pointer = "&" + place(index);
-    const std::string first = g_.sources(id).size() > 1 ? operand(id, 1) : literal_text(a.type, ir::is_float(a.type) ? ir::ConstValue::of_float(1.0) : ir::ConstValue::of_int(1));
+    const std::string first = g_.sources(id).size() > 1 ? operand(id, 1) : literal_text(a.type, ir::ConstValue::of_int(1));
     const std::string second = g_.sources(id).size() > 2 ? operand(id, 2) : std::string();
     if (ir::is_float(a.type)) return float_atomic(a.code, a.type, space) + "(" + pointer + ", " + first + ")";
     if (type_bits(a.type) < 32) throw Unprintable{"an atomic on " + std::string(type_name(a.type))};
