@@ -225,7 +225,6 @@ TEST_CASE("OpenCL: atomics on floats whose order does not matter (T14)") {
   b.ins(Ins::AtomicMin, Type::F32, {b.index(out, b.i32(5)), b.op(Op::Where, {b.op(Op::Cmplt, {lane, b.i32(9)}), b.float_constant(Type::F32, -0.0), b.float_constant(Type::F32, 0.0)})});
   b.ins(Ins::AtomicMin, Type::F32, {b.index(out, b.i32(6)), i});
   b.ins(Ins::AtomicExchange, Type::F32, {b.index(out, b.i32(7)), b.float_constant(Type::F32, 4.5)});
-  b.ins(Ins::AtomicInc, Type::F32, {b.index(out, b.i32(8))});
   b.ins(Ins::AtomicMax, Type::F32, {b.index(tile, b.i32(0)), minus});
   b.ins(Ins::AtomicAdd, Type::F32, {b.index(tile, b.i32(1)), i});
   b.barrier();
