@@ -22,8 +22,8 @@ std::string triple(std::int64_t x, std::int64_t y, std::int64_t z) {
 std::int64_t distance_of(Type type, std::uint64_t bits) {
   const std::optional<ir::ConstValue> value = ir::value_of(bits, type);
   if (!value) return 0;
-  // An unsigned 64-bit distance past the signed range is out of range either way.
-  return value->integer > INT64_MAX ? INT64_MAX : static_cast<std::int64_t>(value->integer);
+  // An unsigned 64-bit distance past the signed range is out of range either way; a lane number is taken modulo 32.
+  return static_cast<std::int64_t>(value->integer > INT64_MAX ? INT64_MAX - (kWarp - 1) + (value->integer & (kWarp - 1)) : value->integer);
 }
 
 bool is_vote(Ins code) { return code == Ins::VoteAll || code == Ins::VoteAny || code == Ins::Ballot || code == Ins::ActiveMask; }
@@ -97,7 +97,7 @@ BlockRunner::BlockRunner(const Code& code, std::span<const std::uint64_t> slots,
       region.length = static_cast<std::uint64_t>(buffer_bytes[static_cast<std::size_t>(r.slot)] / element);
     }
     machine_.regions.push_back(region);
-    if (!code.checked) continue;
+    if (!code.checks.memory) continue;
     Shadow* shadow = r.shared ? nullptr : by_slot[static_cast<std::size_t>(r.slot)];
     if (!shadow) {
       // A fence may order the accesses of two blocks in ways that are not followed here.
@@ -307,7 +307,7 @@ std::optional<RuntimeError> BlockRunner::exchange(int first, int last) {
       const int lane = t - first;
       const int from = source_lane(info.code, lane, distance_of(info.distance, frame(t)[i.b]));
       const bool is_live = from >= 0 && (mask >> from & 1);
-      if (code_.checked && from >= 0 && !is_live)
+      if (code_.checks.lanes && from >= 0 && !is_live)
         return error(ErrorKind::Inactive_lane_read, t, "shuffles from lane " + std::to_string(from) + ", which is not live");
       frame(t)[i.dst] = values[is_live ? from : lane];
     } else if (info.code != Ins::WarpBarrier) frame(t)[i.dst] = common;

@@ -63,7 +63,7 @@ struct WarpInfo {
 
 struct Code {
   ir::Program program;  // declaration only (name, params, slots, block): for arguments and reports; its graph is empty
-  bool checked = false;
+  Checks checks;
   bool parks = false;            // holds barriers or warp instructions: every thread needs a frame of its own
   bool ordered_atomics = false;  // the result may depend on the order of blocks
   bool device_fence = false;
@@ -87,6 +87,6 @@ struct Code {
 };
 
 /// Compiles; the error is of kind Unsupported_operation.
-Result<Code, RuntimeError> compile(const ir::Program& program, bool checked);
+Result<Code, RuntimeError> compile(const ir::Program& program, Checks checks);
 
 }  // namespace sarek::interp

@@ -91,7 +91,7 @@ bool is_value_type(Type type) { return ir::type_bits(type) != 0; }
 
 class Compiler {
  public:
-  Compiler(const ir::Program& program, bool checked) : p_(program), g_(program.graph), checked_(checked) {}
+  Compiler(const ir::Program& program, Checks checks) : p_(program), g_(program.graph), checks_(checks) {}
 
   Result<Code, RuntimeError> compile() {
     const std::optional<ir::Structure> structure = ir::structure_of(p_);
@@ -148,7 +148,7 @@ class Compiler {
 
   /// Declaration, storage and private variables.
   void declare() {
-    out_.checked = checked_;
+    out_.checks = checks_;
     out_.program.name = p_.name;
     out_.program.params = p_.params;
     out_.program.slots = p_.slots;
@@ -600,7 +600,7 @@ class Compiler {
       return;
     }
     const bool divides = op == Op::Cdiv || op == Op::Cmod || op == Op::Floordiv || op == Op::Floormod;
-    if (checked_ && divides) emit(Opcode::CheckZero, 0, cell(s[1]));
+    if (checks_.division && divides) emit(Opcode::CheckZero, 0, cell(s[1]));
     const Cell a = cell(s[0]);
     const Cell b = s.size() > 1 ? cell(s[1]) : Cell{0};
     const Cell c = s.size() > 2 ? cell(s[2]) : Cell{0};
@@ -673,7 +673,7 @@ class Compiler {
     const int region = region_of(*where);
     if (failed_) return;
     const std::optional<Cell> fixed = fixed_cell(*where);
-    const bool check = checked_ && region != kUnset;
+    const bool check = checks_.memory && region != kUnset;
     const IndexCell index = fixed ? IndexCell{0, true} : index_cell(where->index, at, check);
     // A check and its load are one step to skip: the gate jumps over both.
     std::optional<std::size_t> past;
@@ -710,7 +710,7 @@ class Compiler {
     const int region = region_of(*where);
     if (failed_) return;
     const std::optional<Cell> fixed = fixed_cell(*where);
-    const bool check = checked_ && region != kUnset;
+    const bool check = checks_.memory && region != kUnset;
     const IndexCell index = fixed ? IndexCell{0, true} : index_cell(where->index, at, check);
     const Cell value = cell(s[1]);
     std::optional<std::size_t> skip;
@@ -851,7 +851,7 @@ class Compiler {
     const IndexCell index = index_cell(where->index, at, true);
     const Cell b = s.size() > 1 ? cell(s[1]) : Cell{0};
     const Cell c = s.size() > 2 ? cell(s[2]) : Cell{0};
-    if (checked_) emit(Opcode::CheckAtomic, 0, index.cell, 0, 0, region);
+    if (checks_.memory) emit(Opcode::CheckAtomic, 0, index.cell, 0, 0, region);
     const auto number = static_cast<std::int32_t>(out_.atomics.size());
     out_.atomics.push_back({arg.code, type, region});
     emit(Opcode::Atomic, result(id, at), index.cell, b, c, number);
@@ -859,7 +859,7 @@ class Compiler {
 
   const ir::Program& p_;
   const ir::Graph& g_;
-  const bool checked_;
+  const Checks checks_;
   Code out_;
   std::optional<RuntimeError> failed_;
   ir::Structure structure_;
@@ -883,6 +883,6 @@ class Compiler {
 
 }  // namespace
 
-Result<Code, RuntimeError> compile(const ir::Program& program, bool checked) { return Compiler(program, checked).compile(); }
+Result<Code, RuntimeError> compile(const ir::Program& program, Checks checks) { return Compiler(program, checks).compile(); }
 
 }  // namespace sarek::interp

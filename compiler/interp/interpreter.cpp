@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cfenv>
 #include <limits>
 #include <mutex>
 #include <new>
@@ -17,6 +18,21 @@ namespace {
 struct Failure {
   std::int64_t block = std::numeric_limits<std::int64_t>::max();
   RuntimeError error;
+};
+
+/// The rounding and denormal mode of the contract for the time of a launch: a host program may have changed its thread's.
+class DefaultFloats {
+ public:
+  DefaultFloats() {
+    std::fegetenv(&saved_);
+    std::fesetenv(FE_DFL_ENV);
+  }
+  ~DefaultFloats() { std::fesetenv(&saved_); }
+  DefaultFloats(const DefaultFloats&) = delete;
+  DefaultFloats& operator=(const DefaultFloats&) = delete;
+
+ private:
+  std::fenv_t saved_{};
 };
 
 }  // namespace
@@ -37,8 +53,8 @@ std::string_view error_kind_name(ErrorKind kind) {
   return "";
 }
 
-Result<Interpreter, RuntimeError> Interpreter::create(const ir::Program& program, bool checked) {
-  Result<Code, RuntimeError> code = compile(program, checked);
+Result<Interpreter, RuntimeError> Interpreter::create(const ir::Program& program, Checks checks) {
+  Result<Code, RuntimeError> code = compile(program, checks);
   if (!code) return Err(std::move(code.error()));
   return Interpreter(std::make_shared<const Code>(std::move(code).value()));
 }
@@ -55,7 +71,7 @@ Result<Stats, RuntimeError> Interpreter::run(const Launch& launch, const Options
   const std::int64_t blocks = nx * ny * launch.grid[2];
   unsigned workers = options.threads ? options.threads : std::max(1u, std::thread::hardware_concurrency());
   // Races between blocks are found in one worker's memory of accesses; ordered atomics need the one order.
-  if (code.checked || code.ordered_atomics) workers = 1;
+  if (code.checks.memory || code.ordered_atomics) workers = 1;
   workers = static_cast<unsigned>(std::min<std::int64_t>(workers, blocks));
 
   std::atomic<std::int64_t> next{0};
@@ -73,6 +89,7 @@ Result<Stats, RuntimeError> Interpreter::run(const Launch& launch, const Options
   // Blocks are handed out in order, so that every block before the first failed one has been started by someone, who finishes it.
   const auto work = [&] {
     std::int64_t block = 0;
+    const DefaultFloats floats;
     try {
       BlockRunner runner(code, *bound, bytes, options.step_limit);
       while ((block = next.fetch_add(1, std::memory_order_relaxed)) < blocks && block < first_failed.load(std::memory_order_relaxed)) {

@@ -46,8 +46,18 @@ struct RuntimeError {
   std::array<std::int32_t, 3> thread{};
 };
 
+/// What is looked at besides bounds and barriers, which always are.
+struct Checks {
+  bool division = false;  // integer division by zero
+  bool memory = false;    // races, uninitialised shared reads; one worker
+  bool lanes = false;     // shuffles from lanes that are not live
+
+  static constexpr Checks all() { return {true, true, true}; }
+  static constexpr Checks none() { return {}; }
+};
+
 struct Options {
-  bool checked = false;         // division by zero, races, uninitialised shared reads; one worker
+  bool checked = false;         // for the function `run`: Checks::all()
   unsigned threads = 1;         // workers; 0: one per processor
   std::uint64_t step_limit = 0; // most instructions one thread may run, counted at the ends of loops; 0: no limit
 };
@@ -93,10 +103,13 @@ struct Code;  // the compiled program
 /// the program itself.
 class Interpreter {
  public:
-  /// Compiles. `checked` decides which checks the code carries. The program must be well formed (compiler/spec); what has no meaning
-  /// here is refused as Unsupported_operation.
-  static Result<Interpreter, RuntimeError> create(const ir::Program& program, bool checked = false);
-  /// Runs the grid. Options::checked is that of `create`.
+  /// Compiles, with the checks in the code. The program must be well formed (compiler/spec); what has no meaning here is refused as
+  /// Unsupported_operation.
+  static Result<Interpreter, RuntimeError> create(const ir::Program& program, Checks checks);
+  static Result<Interpreter, RuntimeError> create(const ir::Program& program, bool checked = false) {
+    return create(program, checked ? Checks::all() : Checks::none());
+  }
+  /// Runs the grid. Options::checked has no say here: `create` decided.
   Result<Stats, RuntimeError> run(const Launch& launch, const Options& options = {}) const;
 
  private:

@@ -1,4 +1,5 @@
 // Values, control flow, memory, launches: what one thread does, and what a launch checks. Barriers and warps are in barrier_test.cpp.
+#include <cfenv>
 #include <functional>
 #include <limits>
 
@@ -513,4 +514,16 @@ TEST_CASE("functions that the contract does not define yet are refused by name")
   CHECK(made.error().kind == ErrorKind::Unsupported_operation);
   CHECK(made.error().message == "kernel 'sine': the interpreter has no exact meaning for SIN of type f32 on f32");
   CHECK(made.error().range == at(9));
+}
+
+TEST_CASE("the host's rounding and denormal mode have no say") {
+  const auto mul = [](ProgramBuilder& b, NodeId x, NodeId y, NodeId) { return b.op(Op::Mul, {x, y}); };
+  const auto div = [](ProgramBuilder& b, NodeId x, NodeId y, NodeId) { return b.op(Op::Fdiv, {x, y}); };
+  std::fesetround(FE_DOWNWARD);
+  const std::uint64_t third = compute(Type::F32, Type::F32, {u(1), u(3), 0}, div);
+  const std::uint64_t product = compute(Type::F64, Type::F64, {numeric::bits(0.1), numeric::bits(0.1), 0}, mul);
+  CHECK(std::fegetround() == FE_DOWNWARD);
+  std::fesetround(FE_TONEAREST);
+  CHECK(third == 0x3eaaaaab);
+  CHECK(product == 0x3f847ae147ae147cull);
 }
