@@ -41,7 +41,13 @@ int choose_width(const Program& program, int natural) {
     if (ins && (ins_info(ins->code).kind == InsKind::Warp || ins->code == Ins::WarpBarrier)) return 32;
   }
   const int threads = program.block_threads();
-  int width = natural;
+  // Two vectors a chunk hide the latency of arithmetic; wide elements fill two by themselves, and narrow vectors have neither masked accesses nor the
+  // registers.
+  int width = natural > 4 ? 2 * natural : natural;
+  for (const NodeId id : program.body) {
+    const NodeId place = access_place(program.graph, id);
+    if (place && type_bits(program.graph.type(place)) == 64) width = natural;
+  }
   // Rows of a block should fill chunks: otherwise no index is consecutive.
   if (threads > program.block[0])
     while (width > 4 && program.block[0] % width != 0) width /= 2;
@@ -77,6 +83,7 @@ Result<Analysis> Analysis::create(const Program& program, int width) {
   a.find_variables();
   a.compute_liveness();
   a.compute_variance();
+  a.raise_loops();
   if (Result<Unit> r = a.find_regions(); !r) return Err(r.error());
   a.find_crossings();
   return a;
@@ -363,6 +370,56 @@ void Analysis::compute_variance() {
       }
     }
   }
+}
+
+/// Moves bounded loops out of the loop over chunks where that costs nothing: all chunks then do a turn before the next one. Threads that walk an
+/// array together, a block's length at a time, read it in order this way.
+void Analysis::raise_loops() {
+  const Graph& g = program->graph;
+  if (chunks == 1) return;
+  for (std::size_t p = 0; p < program->body.size(); ++p) {
+    const NodeId id = program->body[p];
+    if (g.op(id) != Op::Range || block_level[p] || partner[p] < 0) continue;
+    if (parent[p] >= 0 && !block_level[static_cast<std::size_t>(parent[p])]) continue;
+    const auto close = static_cast<std::size_t>(partner[p]);
+    if (g.op(program->body[close]) != Op::End || !is_block_uniform(g.source(id, 0))) continue;
+    bool pays = false;
+    for (std::size_t q = p + 1; q < close; ++q) {
+      const NodeId inner = program->body[q];
+      const InsArg* ins = instruction(g, inner);
+      // What lanes carry from turn to turn, or out of the loop, would travel through memory. So would values from before it.
+      if (ins && ins_info(ins->code).kind == InsKind::Warp) pays = false, q = close;
+      const NodeId place = access_place(g, inner);
+      if (!place) continue;
+      const NodeId base = place_base(g, place);
+      const int v = variable_of[base.index()];
+      if (v < 0) {
+        const auto* storage = g.arg_as<ParamArg>(base);
+        pays |= storage && storage->space == AddressSpace::Global && of(g.source(place, 1)).variance > Variance::Chunk;
+      } else if (live_before(v, static_cast<int>(p)) || live_before(v, static_cast<int>(close) + 1)) {
+        pays = false;
+        break;
+      }
+    }
+    if (!pays || uses_loads_from_before(static_cast<int>(p))) continue;
+    block_level[p] = block_level[close] = true;
+  }
+}
+
+/// Does the loop at `opener` use values from outside of it that are not computed again easily?
+bool Analysis::uses_loads_from_before(int opener) const {
+  const Graph& g = program->graph;
+  const int close = partner[static_cast<std::size_t>(opener)];
+  for (int q = opener + 1; q < close; ++q) {
+    std::vector<NodeId> used(g.sources(program->body[static_cast<std::size_t>(q)]).begin(), g.sources(program->body[static_cast<std::size_t>(q)]).end());
+    for (std::size_t i = 0; i < used.size(); ++i) {
+      const int at = position[used[i].index()];
+      if (at < 0 || at >= opener || literal(g, used[i]) || is_leaf(g.op(used[i]))) continue;
+      if (!is_pure(g, used[i])) return true;
+      for (const NodeId s : g.sources(used[i])) used.push_back(s);
+    }
+  }
+  return false;
 }
 
 // --- regions ---------------------------------------------------------------------------------------------------------------------------

@@ -88,6 +88,8 @@ class Analysis {
   bool live_at_exit(int variable, int opener) const;
   void compute_variance();
   NodeFacts facts_of(ir::NodeId id) const;
+  void raise_loops();
+  bool uses_loads_from_before(int opener) const;
   Result<Unit> find_regions();
   void find_crossings();
   bool recomputable(ir::NodeId id, int& budget, int user_position) const;

@@ -52,6 +52,13 @@ class KernelEmitter {
   void zero_shared();
   void emit_block_level(int begin, int end);
   void emit_region(int region);
+  void emit_chunks(int region);
+  struct Span {
+    Value* least = nullptr;
+    Value* greatest = nullptr;
+  };
+  Span block_span(ir::NodeId id);
+  Value* block_holds(ir::NodeId condition, bool negated);
   void emit_chunk(int region, Value* chunk, bool partial);
   void emit_range(int begin, int end);
   void emit_statement(int position);
@@ -197,6 +204,7 @@ class KernelEmitter {
   Value* chunk_ = nullptr;                 // i32, of the current region's loop
   Value* mask_ = nullptr;                  // of the lanes that are on; null: all
   int clone_depth_ = 0;
+  int holds_ = -1;                         // position of an IF whose condition is known to hold here
 
   std::vector<Lanes> values_;              // by node index
   std::vector<int> chunk_values_;          // entries of values_ to forget when the chunk ends

@@ -85,7 +85,9 @@ Lanes KernelEmitter::emit_atomic(NodeId id) {
   const Type t = place.type;
   if (place.is_variable || t == Type::Bool || (is_float(t) && t != Type::F32 && t != Type::F64)) fail(id, "storage of this kind");
   check_bounds(id, place_node, mask_);
-  place.index.value = wide_index(place.index.value, type(source(place_node, 1)));
+  const Type index_type = type(source(place_node, 1));
+  const Lanes narrow_index = place.index;
+  place.index.value = wide_index(place.index.value, index_type);
   const bool counts = code == Ins::AtomicInc || code == Ins::AtomicDec;
   Value* one = counts ? llvm::ConstantInt::get(scalar_type(t), 1) : nullptr;
   const auto source_lanes = [&](std::size_t i) { return counts ? Lanes{Lanes::Form::Uniform, one, 0} : get(source(id, i)); };
@@ -121,16 +123,16 @@ Lanes KernelEmitter::emit_atomic(NodeId id) {
     return {Lanes::Form::Vector, llvm::Constant::getNullValue(vector_type(scalar_type(t))), 0};
   }
 
-  Value* indices = vector_of(place.index);
+  Value* indices = vector_of(narrow_index);  // widened one by one: cheaper than as a vector
   Value* operands = vector_of(operand);
   Value* compares = is_cas ? vector_of(compare) : nullptr;
   llvm::Type* element = scalar_type(t);
   Value* results = llvm::Constant::getNullValue(vector_type(element));
-  constexpr int kUnrolledLanes = 16;
+  constexpr int kUnrolledLanes = 32;
   if (!mask_ && width_ <= kUnrolledLanes) {
     for (int l = 0; l < width_; ++l) {
       Value* lane = i64(l);
-      Value* pointer = cell_pointer(place, b_.CreateExtractElement(indices, lane));
+      Value* pointer = cell_pointer(place, wide_index(b_.CreateExtractElement(indices, lane), index_type));
       Value* old = atomic_update(code, t, pointer, b_.CreateExtractElement(operands, lane), is_cas ? b_.CreateExtractElement(compares, lane) : nullptr, place.is_shared);
       if (is_used(id)) results = b_.CreateInsertElement(results, old, lane);
     }
@@ -158,7 +160,7 @@ Lanes KernelEmitter::emit_atomic(NodeId id) {
   llvm::PHINode* left = b_.CreatePHI(word, 2);
   left->addIncoming(bits, before);
   Value* lane = b_.CreateZExtOrTrunc(b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, left, b_.getTrue()), b_.getInt64Ty());
-  Value* pointer = cell_pointer(place, lane_of(index_table, b_.getInt64Ty(), lane));
+  Value* pointer = cell_pointer(place, wide_index(lane_of(index_table, scalar_type(index_type), lane), index_type));
   Value* old = atomic_update(code, t, pointer, lane_of(operand_table, element, lane), is_cas ? lane_of(compare_table, element, lane) : nullptr, place.is_shared);
   if (result_table) b_.CreateStore(old, b_.CreateInBoundsGEP(element, result_table, lane));
   Value* rest = b_.CreateAnd(left, b_.CreateSub(left, llvm::ConstantInt::get(word, 1)));

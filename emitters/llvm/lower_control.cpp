@@ -2,6 +2,8 @@
 // masks. Values, memory and exchange between lanes are in the other lower_ files.
 #include <llvm/IR/Intrinsics.h>
 
+#include <algorithm>
+
 #include "compiler/spec/proof.h"
 #include "emitters/llvm/kernel_emitter.h"
 
@@ -18,6 +20,8 @@ constexpr int kLaunchSlots = 0, kLaunchGrid = 8, kLaunchShared = 24, kLaunchScra
 // Copies of a guarded body beyond this many operations cost more code than they save.
 constexpr int kCloneOperations = 800;
 constexpr int kCloneDepth = 3;
+// Operations of several chunks that may stand in one turn of the loop over chunks.
+constexpr int kUnrolledOperations = 100;
 // A masked body of so few cheap operations runs without asking whether a lane wants it.
 constexpr int kPredicatedOperations = 10;
 
@@ -273,12 +277,102 @@ Lanes KernelEmitter::recompute(NodeId id) {
 
 // --- regions ---------------------------------------------------------------------------------------------------------------------------
 
+/// The least and greatest value of an index over the threads of the block, as i64 scalars at block level; nulls when the expression is not a sum of
+/// indices and uniform values that stays in its type's range.
+KernelEmitter::Span KernelEmitter::block_span(NodeId id) {
+  const auto both = [](Value* v) { return Span{v, v}; };
+  const Type t = type(id);
+  if (!is_int(t)) return {};
+  const auto wide = [&](Value* v) { return is_signed(t) ? b_.CreateSExtOrTrunc(v, b_.getInt64Ty()) : b_.CreateZExtOrTrunc(v, b_.getInt64Ty()); };
+  if (const auto v = integer_literal(graph(), id)) return both(i64(*v));
+  const Op o = op(id);
+  const int p = analysis_.position[id.index()];
+  if (o == Op::Param || (o == Op::Range && p >= 0 && analysis_.block_level[static_cast<std::size_t>(p)])) return both(wide(scalar_of(id)));
+  if (o == Op::Special) {
+    const std::string& name = graph().arg_as<NameArg>(id)->name;
+    if (!name.starts_with("local_id.")) return both(wide(scalar_of(id)));
+    const int axis = name.back() - 'x';
+    return {i64(0), i64(program_.block[static_cast<std::size_t>(axis)] - 1)};
+  }
+  if (!analysis_.of(id).exact) return {};
+  if (o == Op::Cast) return block_span(source(id, 0));
+  if (o != Op::Add && o != Op::Sub && o != Op::Mul) return {};
+  const Span x = block_span(source(id, 0));
+  const Span y = x.least ? block_span(source(id, 1)) : Span{};
+  if (!y.least) return {};
+  if (o == Op::Add) return {b_.CreateAdd(x.least, y.least), b_.CreateAdd(x.greatest, y.greatest)};
+  if (o == Op::Sub) return {b_.CreateSub(x.least, y.greatest), b_.CreateSub(x.greatest, y.least)};
+  const bool constant_x = integer_literal(graph(), source(id, 0)).value_or(-1) >= 0, constant_y = integer_literal(graph(), source(id, 1)).value_or(-1) >= 0;
+  if (!constant_x && !constant_y && (x.least != x.greatest || y.least != y.greatest)) return {};
+  return {b_.CreateMul(x.least, y.least), b_.CreateMul(x.greatest, y.greatest)};
+}
+
+/// True when every thread of the block meets the condition, as a scalar at block level; null when nothing shows it.
+KernelEmitter::Value* KernelEmitter::block_holds(NodeId condition, bool negated) {
+  const Op o = op(condition);
+  if ((o == Op::And && !negated) || (o == Op::Or && negated)) {
+    Value* x = block_holds(source(condition, 0), negated);
+    Value* y = x ? block_holds(source(condition, 1), negated) : nullptr;
+    return y ? b_.CreateAnd(x, y) : nullptr;
+  }
+  if (o == Op::Xor && integer_literal(graph(), source(condition, 1)) == 1) return block_holds(source(condition, 0), !negated);
+  if (o != Op::Cmplt) return nullptr;
+  const Span x = block_span(source(condition, 0));
+  const Span y = x.least ? block_span(source(condition, 1)) : Span{};
+  if (!y.least) return nullptr;
+  return negated ? b_.CreateICmpSGE(x.least, y.greatest) : b_.CreateICmpSLT(x.greatest, y.least);
+}
+
 void KernelEmitter::emit_region(int region) {
+  // A guard such as `index < n` holds for all threads of nearly every block: one question a block instead of one a chunk.
+  const Region& r = analysis_.regions[static_cast<std::size_t>(region)];
+  const int level = analysis_.parent[static_cast<std::size_t>(r.begin)];
+  if (r.end - r.begin <= kCloneOperations) {
+    for (int p = r.begin; p < r.end; ++p) {
+      if (op(at(p)) != Op::If || analysis_.parent[static_cast<std::size_t>(p)] != level || analysis_.is_block_uniform(source(at(p), 0))) continue;
+      Value* whole = block_holds(source(at(p), 0), false);
+      if (!whole) continue;
+      BasicBlock* inside = block("inside");
+      BasicBlock* edge = block("edge");
+      BasicBlock* after = block("region.end");
+      b_.CreateCondBr(whole, inside, edge);
+      b_.SetInsertPoint(inside);
+      holds_ = p;
+      emit_chunks(region);
+      holds_ = -1;
+      b_.CreateBr(after);
+      b_.SetInsertPoint(edge);
+      clone_depth_ = kCloneDepth;  // few blocks come here: masks alone will do
+      emit_chunks(region);
+      clone_depth_ = 0;
+      b_.CreateBr(after);
+      b_.SetInsertPoint(after);
+      return;
+    }
+  }
+  emit_chunks(region);
+}
+
+void KernelEmitter::emit_chunks(int region) {
   const int full = program_.block_threads() / width_;
-  if (full == 1)
-    emit_chunk(region, i32(0), false);
-  else if (full > 1)
-    counted_loop(i64(full), "chunk", [&](Value* i) { emit_chunk(region, b_.CreateTrunc(i, b_.getInt32Ty()), false); });
+  // Short bodies without loops are unrolled: the loop over chunks would cost as much as they do.
+  const Region& r = analysis_.regions[static_cast<std::size_t>(region)];
+  int operations = 0;
+  for (int p = r.begin; p < r.end; ++p) {
+    const Op o = op(at(p));
+    if (o == Op::Range || o == Op::Ins) operations += kUnrolledOperations;
+    if (!literal(graph(), at(p)) && o != Op::Index && o != Op::Const) ++operations;
+  }
+  int unroll = clone_depth_ > 0 || options_.opt_level < 2 ? 1 : std::clamp(kUnrolledOperations / std::max(1, operations), 1, 4);
+  while (unroll > 1 && full % unroll != 0) --unroll;
+  if (full == unroll) {
+    for (int c = 0; c < full; ++c) emit_chunk(region, i32(c), false);
+  } else if (full > 0) {
+    counted_loop(i64(full / unroll), "chunk", [&](Value* i) {
+      Value* first = b_.CreateMul(b_.CreateTrunc(i, b_.getInt32Ty()), i32(unroll), "", true, true);
+      for (int c = 0; c < unroll; ++c) emit_chunk(region, c == 0 ? first : b_.CreateAdd(first, i32(c), "", true, true), false);
+    });
+  }
   if (analysis_.tail > 0) emit_chunk(region, i32(full), true);
 }
 
@@ -586,6 +680,10 @@ int KernelEmitter::emit_if(int position) {
     b_.CreateBr(after);
     b_.SetInsertPoint(after);
   };
+  if (position == holds_) {
+    emit_range(position + 1, close);
+    return close;
+  }
   if (!analysis_.divergent[static_cast<std::size_t>(position)]) {
     Value* c = scalar_of(condition);
     branch_to(c, "if");
