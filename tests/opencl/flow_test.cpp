@@ -322,7 +322,7 @@ TEST_CASE("warp operations written out: partial warps and blocks of three dimens
 TEST_CASE("warp operations written out: a block's sum by two rounds of its warps") {
   // The second round runs in one warp only, inside a branch, and in part of it.
   ProgramBuilder b("sum", {128, 1, 1});
-  const NodeId x = b.buffer_param("x", Type::F32, Access::In), out = b.buffer_param("out", Type::F32, Access::Out), partial = b.shared("partial", Type::F32, 4);
+  const NodeId x = b.buffer_param("x", Type::F32, Access::In), out = b.buffer_param("out", Type::F32, Access::InOut), partial = b.shared("partial", Type::F32, 4);
   const NodeId t = b.local_id(0), lane = b.op(Op::And, {t, b.i32(31)}), warp = b.op(Op::Shr, {t, b.i32(5)});
   const NodeId sum = b.ins(Ins::ReduceAdd, Type::F32, {b.load(x, b.global_id(0))});
   const NodeId leads = b.begin_if(b.op(Op::Cmpeq, {lane, b.i32(0)}));
