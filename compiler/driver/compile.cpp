@@ -58,6 +58,12 @@ class Compiler {
     std::vector<std::string> kernels;
     for (const ir::Program& p : out_.programs) kernels.push_back(p.name);
     policy_ = load_policy(request_, kernels, out_.sources, out_.diagnostics, out_.dependencies);
+    out_.policy_digest = policy_.digest;
+    out_.manifest = policy_.manifest_path;
+    // Grants that the environment revoked are heard of with the decisions of their kernels.
+    policy_.store->set_reporter([this](const policy::Event& event) {
+      if (const auto* ignored = std::get_if<policy::IgnoredGrant>(&event)) out_.ignored_grants.push_back(*ignored);
+    });
     if (out_.diagnostics.has_errors()) return;
     if (request_.emit == Emit::Nothing) {
       out_.output.emplace();

@@ -60,6 +60,8 @@ struct Compilation {
   std::vector<std::string> dependencies;  // files that were read, in order: sources, imports, manifest
   std::vector<DecisionAt> decisions;      // in the order in which they were taken, each once
   std::vector<policy::IgnoredGrant> ignored_grants;
+  std::string policy_digest;              // of the policy that the compile ran under
+  std::string manifest;                   // its path; empty without one
   std::vector<StepTime> times;
   std::string dump;                       // text of --dump-after
   std::vector<ir::Program> programs;      // as lowered, one a kernel, before any pass: what the interpreter runs as the oracle
