@@ -57,6 +57,7 @@ class KernelEmitter {
     Value* least = nullptr;
     Value* greatest = nullptr;
   };
+  bool at_hand(ir::NodeId id, int& budget) const;
   Span block_span(ir::NodeId id);
   Value* block_holds(ir::NodeId condition, bool negated);
   void emit_chunk(int region, Value* chunk, bool partial);
@@ -141,6 +142,7 @@ class KernelEmitter {
   Value* shuffle(ir::NodeId id);
   Lanes reduce(ir::NodeId id);
   Lanes emit_atomic(ir::NodeId id);
+  Value* lane_scalar(ir::NodeId id, int lane, int& budget);
   Value* atomic_update(ir::Ins code, ir::Type type, Value* pointer, Value* operand, Value* compare, bool shared);
   Value* atomic_combine(ir::Ins code, ir::Type type, Value* old, Value* operand, Value* compare);
   bool is_used(ir::NodeId id) const { return used_[id.index()]; }

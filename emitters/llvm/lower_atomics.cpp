@@ -27,6 +27,9 @@ std::optional<AtomicRMWInst::BinOp> machine_operation(Ins code, Type type) {
   return std::nullopt;
 }
 
+// Operations that one lane's index may take as a scalar.
+constexpr int kScalarOperations = 4;
+
 }  // namespace
 
 /// The new value of the cell.
@@ -77,6 +80,46 @@ KernelEmitter::Value* KernelEmitter::atomic_update(Ins code, Type type, Value* p
   return old;
 }
 
+/// One lane of a value, computed as a scalar of its own where that takes a few operations on neighbouring cells of a buffer that nobody writes: cheaper than
+/// taking a vector apart. Null when it is anything else.
+KernelEmitter::Value* KernelEmitter::lane_scalar(NodeId id, int lane, int& budget) {
+  if (!id) return nullptr;
+  const Lanes lanes = get(id);
+  if (lanes.form == Lanes::Form::Uniform) return lanes.value;
+  if (lanes.form == Lanes::Form::Affine) return b_.CreateAdd(lanes.value, llvm::ConstantInt::get(lanes.value->getType(), static_cast<std::uint64_t>(lanes.stride * lane)));
+  if (--budget < 0) return nullptr;
+  const Op o = op(id);
+  if (o == Op::Load) {
+    const NodeId place_node = access_place(graph(), id);
+    if (!place_node || graph().sources(id).size() != 1 || op(source(place_node, 0)) != Op::Param) return nullptr;
+    const Slot& slot = program_.slots[static_cast<std::size_t>(graph().arg_as<ParamArg>(source(place_node, 0))->slot)];
+    Place place = place_of(place_node, true);
+    const bool read_only = slot.param >= 0 && program_.params[static_cast<std::size_t>(slot.param)].access == Access::In;
+    if (!read_only || place.is_volatile || place.index.form != Lanes::Form::Affine || place.index.stride != 1 || place.type == Type::Bool) return nullptr;
+    place.index.value = wide_index(place.index.value, type(source(place_node, 1)));
+    place.offset += lane;
+    return b_.CreateAlignedLoad(memory_type(place.type), cell_pointer(place, place.index.value), llvm::Align(static_cast<std::uint64_t>(type_bytes(place.type))));
+  }
+  if (o != Op::And && o != Op::Or && o != Op::Xor && o != Op::Shl && o != Op::Shr && o != Op::Add && o != Op::Sub && o != Op::Mul && o != Op::Cast) return nullptr;
+  if (!is_int(type(id))) return nullptr;
+  // The operation itself, with this lane's operands standing in for the vectors.
+  std::vector<std::pair<std::size_t, Lanes>> kept;
+  bool known = true;
+  for (const NodeId s : graph().sources(id)) {
+    if (literal(graph(), s)) continue;
+    Value* scalar = is_int(type(s)) ? lane_scalar(s, lane, budget) : nullptr;
+    if (!scalar) {
+      known = false;
+      break;
+    }
+    kept.emplace_back(s.index(), values_[s.index()]);
+    values_[s.index()] = {Lanes::Form::Uniform, scalar, 0};
+  }
+  Value* result = known ? compute(id, false) : nullptr;
+  for (auto it = kept.rbegin(); it != kept.rend(); ++it) values_[it->first] = it->second;
+  return result;
+}
+
 Lanes KernelEmitter::emit_atomic(NodeId id) {
   const Ins code = graph().arg_as<InsArg>(id)->code;
   const NodeId place_node = access_place(graph(), id);
@@ -87,6 +130,7 @@ Lanes KernelEmitter::emit_atomic(NodeId id) {
   check_bounds(id, place_node, mask_);
   const Type index_type = type(source(place_node, 1));
   const Lanes narrow_index = place.index;
+  const NodeId index_node = place.offset == 0 ? source(place_node, 1) : NodeId{};
   place.index.value = wide_index(place.index.value, index_type);
   const bool counts = code == Ins::AtomicInc || code == Ins::AtomicDec;
   Value* one = counts ? llvm::ConstantInt::get(scalar_type(t), 1) : nullptr;
@@ -132,7 +176,10 @@ Lanes KernelEmitter::emit_atomic(NodeId id) {
   if (!mask_ && width_ <= kUnrolledLanes) {
     for (int l = 0; l < width_; ++l) {
       Value* lane = i64(l);
-      Value* pointer = cell_pointer(place, wide_index(b_.CreateExtractElement(indices, lane), index_type));
+      int budget = kScalarOperations;
+      Value* index = lane_scalar(index_node, l, budget);
+      if (!index) index = b_.CreateExtractElement(indices, lane);
+      Value* pointer = cell_pointer(place, wide_index(index, index_type));
       Value* old = atomic_update(code, t, pointer, b_.CreateExtractElement(operands, lane), is_cas ? b_.CreateExtractElement(compares, lane) : nullptr, place.is_shared);
       if (is_used(id)) results = b_.CreateInsertElement(results, old, lane);
     }

@@ -22,6 +22,8 @@ constexpr int kCloneOperations = 800;
 constexpr int kCloneDepth = 3;
 // Operations of several chunks that may stand in one turn of the loop over chunks.
 constexpr int kUnrolledOperations = 100;
+// Operations that a question about the whole block may cost.
+constexpr int kSpanOperations = 12;
 // A masked body of so few cheap operations runs without asking whether a lane wants it.
 constexpr int kPredicatedOperations = 10;
 
@@ -277,6 +279,18 @@ Lanes KernelEmitter::recompute(NodeId id) {
 
 // --- regions ---------------------------------------------------------------------------------------------------------------------------
 
+/// Can the value be computed at block level from parameters, block indices and loops at block level alone?
+bool KernelEmitter::at_hand(NodeId id, int& budget) const {
+  const Op o = op(id);
+  if (literal(graph(), id) || o == Op::Param || o == Op::Special) return true;
+  const int p = analysis_.position[id.index()];
+  if (o == Op::Range) return p >= 0 && analysis_.block_level[static_cast<std::size_t>(p)];
+  if (!is_pure(graph(), id) || o == Op::Index || --budget < 0) return false;
+  for (const NodeId s : graph().sources(id))
+    if (!at_hand(s, budget)) return false;
+  return true;
+}
+
 /// The least and greatest value of an index over the threads of the block, as i64 scalars at block level; nulls when the expression is not a sum of
 /// indices and uniform values that stays in its type's range.
 KernelEmitter::Span KernelEmitter::block_span(NodeId id) {
@@ -294,6 +308,9 @@ KernelEmitter::Span KernelEmitter::block_span(NodeId id) {
     const int axis = name.back() - 'x';
     return {i64(0), i64(program_.block[static_cast<std::size_t>(axis)] - 1)};
   }
+  // What the whole block shares is known at once, however it was computed.
+  int budget = kSpanOperations;
+  if (analysis_.of(id).variance == Variance::Block && at_hand(id, budget)) return both(wide(block_value(id)));
   if (!analysis_.of(id).exact) return {};
   if (o == Op::Cast) return block_span(source(id, 0));
   if (o != Op::Add && o != Op::Sub && o != Op::Mul) return {};
