@@ -200,6 +200,8 @@ void ProgramBuilder::end_if(NodeId opened) { op(Op::Endif, {opened}); }
 
 NodeId ProgramBuilder::begin_range(NodeId count) { return op(Op::Range, {count}, RangeArg{{next_axis_++}, AxisType::Loop}); }
 
+NodeId ProgramBuilder::begin_unrolled(NodeId count, int factor) { return op(Op::Range, {count}, RangeArg{{next_axis_++, factor}, AxisType::Unroll}); }
+
 void ProgramBuilder::end_range(NodeId range) { op(Op::End, {void_value(), range}); }
 
 NodeId ProgramBuilder::begin_loop() { return op(Op::Range, {void_value()}, RangeArg{{next_axis_++}, AxisType::Loop}); }

@@ -74,6 +74,8 @@ class ProgramBuilder {
   void end_if(NodeId opened);
   /// The loop variable, 0 to count - 1, of count's type.
   NodeId begin_range(NodeId count);
+  /// The same, with the wish that its body is copied: every turn for a factor of 0. end_range closes it.
+  NodeId begin_unrolled(NodeId count, int factor);
   void end_range(NodeId range);
   NodeId begin_loop();
   void end_loop(NodeId loop, NodeId again);

@@ -21,8 +21,8 @@ std::string nearest_name(std::string_view wanted, const std::vector<std::string_
 /// How many errors one body may cause before it falls silent.
 class Checker {
  public:
-  Checker(Module& module, SourceManager& sources, DiagnosticSink& sink, const CheckOptions& options)
-      : module(module), types(module.types), sources(sources), sink(sink), options(options) {}
+  Checker(Module& checked, SourceManager& files, DiagnosticSink& faults, const CheckOptions& how)
+      : module(checked), types(checked.types), sources(files), sink(faults), options(how) {}
   void run(syntax::Ast root);
 
   // --- services for bodies --------------------------------------------------------------------------------------------------
@@ -59,7 +59,7 @@ class Checker {
   void declare_kernels();
   std::optional<ParamDef> parameter(BodyChecker& scope, const syntax::Param& param, bool in_kernel);
   void check_constant(ConstantDef& constant);
-  // check_test.cpp
+  // check_interface.cpp, check_tests.cpp
   void check_pipelines();
   void check_tests();
   void build_interface();
@@ -78,8 +78,8 @@ enum class Use : std::uint8_t { Read, Write, ReadWrite };
 class BodyChecker {
  public:
   enum class Kind : std::uint8_t { Function, Kernel, Constant, Pipeline };
-  BodyChecker(Checker& up, File& file, Kind kind, Body& body, bool wide)
-      : up(up), module(up.module), types(up.types), file(file), kind(kind), body(body), wide(wide), infer(up.types) {
+  BodyChecker(Checker& checker, File& in, Kind sort, Body& into, bool is_wide)
+      : up(checker), module(checker.module), types(checker.types), file(in), kind(sort), body(into), wide(is_wide), infer(checker.types) {
     scopes.emplace_back();
   }
 
@@ -107,9 +107,9 @@ class BodyChecker {
   };
   using Scope = std::map<std::string, Scoped, std::less<>>;
   struct ScopeGuard {
-    explicit ScopeGuard(BodyChecker& c) : c(c) { c.scopes.emplace_back(); }
-    ~ScopeGuard() { c.scopes.pop_back(); }
-    BodyChecker& c;
+    explicit ScopeGuard(BodyChecker& checker) : of(checker) { of.scopes.emplace_back(); }
+    ~ScopeGuard() { of.scopes.pop_back(); }
+    BodyChecker& of;
   };
 
   // --- reporting

@@ -78,7 +78,7 @@ class Evaluator {
     return out;
   }
 
-  std::optional<Part> field(const Part& of, std::size_t index) {
+  Part field(const Part& of, std::size_t index) {
     const TypeNode node = types_[of.type];
     const TypeId t = node.form == TypeForm::Tuple ? node.args[index] : types_.member(of.type, types_.def_of(of.type).fields[index].type);
     const std::vector<Slot> slots = types_.slots(of.type);
@@ -196,7 +196,7 @@ class Evaluator {
         Part whole{type, all_cells(type)};
         Cells out(whole.cells.size());
         for (std::size_t i = 0; i < parts.size(); ++i) {
-          const Part part = types_.form(type) == TypeForm::Array ? element(whole, i) : *field(whole, i);
+          const Part part = types_.form(type) == TypeForm::Array ? element(whole, i) : field(whole, i);
           for (std::size_t k = 0; k < part.cells.size(); ++k) out[part.cells[k]] = parts[i][k];
         }
         return out;
@@ -242,7 +242,7 @@ class Evaluator {
         const Part whole{base_type, all_cells(base_type)};
         Part part{};
         if (e.form == ExprForm::Field) {
-          part = *field(whole, e.index);
+          part = field(whole, e.index);
         } else {
           const std::optional<std::size_t> index = flat_index(f, e, base_type);
           if (!index) return std::nullopt;
@@ -478,7 +478,8 @@ class Evaluator {
         const Part whole{type, all_cells(type)};
         for (std::size_t i = 0; i < p.parts.size(); ++i) {
           Cells inner;
-          for (const std::size_t c : field(whole, i)->cells) inner.push_back(v[c]);
+          const Part part = field(whole, i);
+          for (const std::size_t c : part.cells) inner.push_back(v[c]);
           if (!matches(f, *p.parts[i], inner)) return false;
         }
         return true;
