@@ -125,6 +125,10 @@ class KernelEmitter {
   void emit_store(int position, ir::NodeId id);
   Value* load_vector(const Place& place, Value* mask, Value* passthru);
   void store_vector(const Place& place, Value* value, Value* mask);
+  Value* load_lanewise(const Place& place, Value* mask, Value* passthru);
+  void store_lanewise(const Place& place, Value* value, Value* mask);
+  /// Does the machine access memory under a mask, for cells of the type, next to each other or not?
+  bool has_masked(ir::Type type, bool contiguous, bool store) const;
   Lanes load_variable(ir::NodeId id, const Place& place);
   void store_variable(int position, ir::NodeId id, const Place& place);
   Value* to_register(Value* x, ir::Type type);  // from its form in memory
@@ -220,6 +224,7 @@ class KernelEmitter {
   std::int64_t scratch_bytes_ = 0;
   std::int64_t stack_bytes_ = 0;
   std::vector<NativeFaultSite> fault_sites_;
+  Value* nowhere_ = nullptr;               // what lanes that are off write to
   llvm::BasicBlock* fault_block_ = nullptr;
   llvm::PHINode* fault_phi_[4] = {};       // site, thread, value, limit
 };

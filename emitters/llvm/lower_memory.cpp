@@ -76,12 +76,43 @@ KernelEmitter::Value* KernelEmitter::lane_pointers(const Place& place) {
   return b_.CreateGEP(cell, base, vector_of(place.index));
 }
 
+// Where the machine has no masked access of the kind, LLVM would branch around every lane. Lanes that are off are sent to a harmless address instead.
+
+KernelEmitter::Value* KernelEmitter::load_lanewise(const Place& place, Value* mask, Value* passthru) {
+  llvm::Type* cell = memory_type(place.type);
+  Value* pointers = b_.CreateSelect(mask, lane_pointers(place), splat(launch_));  // the launch's description can always be read
+  Value* loaded = llvm::PoisonValue::get(vector_type(cell));
+  for (int l = 0; l < width_; ++l) {
+    Value* lane = b_.CreateAlignedLoad(cell, b_.CreateExtractElement(pointers, i64(l)), llvm::Align(static_cast<std::uint64_t>(type_bytes(place.type))));
+    loaded = b_.CreateInsertElement(loaded, lane, i64(l));
+  }
+  return b_.CreateSelect(mask, loaded, passthru);
+}
+
+void KernelEmitter::store_lanewise(const Place& place, Value* value, Value* mask) {
+  if (!nowhere_) nowhere_ = entry_alloca(b_.getInt64Ty(), "nowhere");
+  Value* pointers = b_.CreateSelect(mask, lane_pointers(place), splat(nowhere_));
+  for (int l = 0; l < width_; ++l)
+    b_.CreateAlignedStore(b_.CreateExtractElement(value, i64(l)), b_.CreateExtractElement(pointers, i64(l)), llvm::Align(static_cast<std::uint64_t>(type_bytes(place.type))));
+}
+
+bool KernelEmitter::has_masked(Type type, bool contiguous, bool store) const {
+  switch (options_.level) {
+    case NativeLevel::Sse42: case NativeLevel::Aarch64: return false;
+    case NativeLevel::Avx2: return type_bits(type) >= 32 && (contiguous || !store);
+    case NativeLevel::Avx512: return contiguous || type_bits(type) >= 32;
+  }
+  return false;
+}
+
 /// A load for every lane of `mask` (null: all); `passthru` (null: zero) elsewhere. Both in their form in memory.
 KernelEmitter::Value* KernelEmitter::load_vector(const Place& place, Value* mask, Value* passthru) {
   llvm::Type* cell = memory_type(place.type);
   llvm::Type* vec = vector_type(cell);
   const llvm::Align align(static_cast<std::uint64_t>(type_bytes(place.type)));
   if (!passthru) passthru = llvm::Constant::getNullValue(vec);
+  const bool contiguous = place.index.form == Lanes::Form::Affine && place.index.stride == 1;
+  if (mask && !llvm::isa<llvm::Constant>(mask) && !has_masked(place.type, contiguous, false)) return load_lanewise(place, mask, passthru);
   if (place.index.form == Lanes::Form::Affine && (place.index.stride == 1 || (place.index.stride == -1 && !mask))) {
     const bool backwards = place.index.stride == -1;
     Value* first = place.index.value;
@@ -95,6 +126,8 @@ KernelEmitter::Value* KernelEmitter::load_vector(const Place& place, Value* mask
 }
 
 void KernelEmitter::store_vector(const Place& place, Value* value, Value* mask) {
+  const bool contiguous = place.index.form == Lanes::Form::Affine && place.index.stride == 1;
+  if (mask && !llvm::isa<llvm::Constant>(mask) && !has_masked(place.type, contiguous, true)) return store_lanewise(place, value, mask);
   const llvm::Align align(static_cast<std::uint64_t>(type_bytes(place.type)));
   if (place.index.form == Lanes::Form::Affine && (place.index.stride == 1 || (place.index.stride == -1 && !mask))) {
     const bool backwards = place.index.stride == -1;
@@ -126,7 +159,6 @@ Lanes KernelEmitter::emit_load(NodeId id) {
   Value* check_mask = gated && uniform_gate ? mask_and(mask_, splat(gate.value)) : mask;
   check_bounds(id, place_node, check_mask);
   place.index.value = wide_index(place.index.value, type(source(place_node, 1)));
-  // From here on a block where the load happens, and one behind it.
   const bool one_cell = place.index.form == Lanes::Form::Uniform;
   const bool result_uniform = analysis_.is_uniform(id);
   if (one_cell && (!gated || uniform_gate)) {
@@ -190,8 +222,7 @@ void KernelEmitter::emit_store(int position, NodeId id) {
       Value* bits = mask_bits(mask);
       Value* zeros = b_.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, bits, b_.getFalse());
       lane = b_.CreateSub(lane, b_.CreateZExtOrTrunc(zeros, b_.getInt64Ty()));
-      // With a lane on, always in range; says so to the optimiser's and the reader's satisfaction.
-      lane = b_.CreateAnd(lane, i64(std::int64_t{1} * width_ - 1));
+      lane = b_.CreateAnd(lane, i64(width_ - 1));  // in range even if no lane were on
     }
     scalar = b_.CreateExtractElement(vector_of(value), lane);
   }
@@ -227,7 +258,6 @@ Lanes KernelEmitter::load_variable(NodeId id, const Place& place) {
   // An array. A gate may guard an index out of bounds; such lanes read cell 0, which exists.
   llvm::Type* cell = memory_type(t);
   Lanes index = place.index;
-  const Type index_type = Type::I64;
   Value* wide = nullptr;
   const NodeId place_node = source(id, 0);
   check_bounds(id, place_node, gated ? mask_and(mask_, vector_of(source(id, 2))) : mask_);
@@ -235,7 +265,6 @@ Lanes KernelEmitter::load_variable(NodeId id, const Place& place) {
     llvm::Constant* cells = llvm::ConstantInt::get(i->getType(), static_cast<std::uint64_t>(var.cells));
     return b_.CreateSelect(b_.CreateICmpULT(i, cells), i, llvm::Constant::getNullValue(i->getType()));
   };
-  (void)index_type;
   const Type it = type(source(place_node, 1));
   if (index.form == Lanes::Form::Uniform) {
     wide = clamp(b_.CreateAdd(wide_index(index.value, it), i64(place.offset)));
@@ -304,7 +333,10 @@ void KernelEmitter::store_variable(int position, NodeId id, const Place& place) 
   mask = mask_and(mask_, gated ? vector_of(gate) : nullptr);
   mask = mask_and(mask, b_.CreateICmpULT(lanes, splat(i64(var.cells))));
   lanes = b_.CreateAdd(b_.CreateMul(lanes, splat(i64(width_))), lane_numbers(b_.getInt64Ty(), 1));
-  b_.CreateMaskedScatter(value, b_.CreateGEP(cell, place.base, lanes), llvm::Align(static_cast<std::uint64_t>(type_bytes(t))), mask);
+  Place cells = place;
+  cells.index = {Lanes::Form::Vector, lanes, 0};
+  cells.offset = 0;
+  store_vector(cells, value, mask);
 }
 
 // --- checks ------------------------------------------------------------------------------------------------------------------------------

@@ -82,3 +82,49 @@ TEST_CASE("saxpy writes what C++ writes, and nothing past the end") {
     });
   }
 }
+
+TEST_CASE("debug information names the file and the line of each statement") {
+  SourceManager sources;
+  const std::string text = "one\ntwo\nthree\n";
+  const FileId file = sources.add("kernels.sarek", text);
+  ProgramBuilder b("lines", {16, 1, 1});
+  b.program().module_file = "kernels.sarek";
+  b.program().range = {file, 0, 3};
+  const NodeId x = b.buffer_param("x", Type::F32, Access::InOut);
+  const NodeId i = b.global_id(0);
+  b.at({file, 8, 13});  // "three"
+  b.store(x, i, b.op(Op::Add, {b.load(x, i), b.load(x, i)}));
+  const Program program = b.finish();
+  const Program* list[] = {&program};
+  NativeOptions options;
+  options.debug_info = true;
+  options.sources = &sources;
+  const auto bytes = emit::emit_native_text(list, options, emit::NativeText::Asm);
+  if (!bytes) FAIL(bytes.error().message);
+  const std::string assembly(bytes->begin(), bytes->end());
+  CHECK(assembly.find("\"kernels.sarek\"") != std::string::npos);
+  CHECK(assembly.find(".loc\t1 3 1") != std::string::npos);
+  CHECK(emit::emit_native(list, options));  // an image drops it
+}
+
+TEST_CASE("faults of the input are errors that name the kernel") {
+  ProgramBuilder b("uneven", {64, 1, 1});
+  const NodeId opened = b.begin_if(b.op(Op::Cmplt, {b.local_id(0), b.i32(3)}));
+  b.barrier();
+  b.end_if(opened);
+  const Program uneven = b.finish();
+  const Program* list[] = {&uneven};
+  const auto refused = emit::emit_native(list, {});
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().message.find("`uneven`") != std::string::npos);
+  CHECK(refused.error().message.find("barrier") != std::string::npos);
+
+  ProgramBuilder s("sines", {64, 1, 1});
+  const NodeId x = s.buffer_param("x", Type::F32, Access::InOut);
+  s.store(x, s.global_id(0), s.op(Op::Sin, {s.load(x, s.global_id(0))}));
+  const Program sines = s.finish();
+  const Program* other[] = {&sines};
+  const auto unknown = emit::emit_native(other, {});
+  REQUIRE_FALSE(unknown);
+  CHECK(unknown.error().message.find("SIN") != std::string::npos);
+}
