@@ -158,6 +158,12 @@ Variant read_variant(const Json& j, const std::vector<Blob>& blobs) {
   return v;
 }
 
+bool is_scalar_type(const std::string& type) {
+  for (const char* known : {"bool", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f16", "bf16", "f32", "f64"})
+    if (type == known) return true;
+  return false;
+}
+
 Slot read_slot(const Json& j, std::size_t slot_count, std::size_t param_count, std::size_t shared_count) {
   Slot s;
   s.kind = text(j, "kind");
@@ -168,6 +174,7 @@ Slot read_slot(const Json& j, std::size_t slot_count, std::size_t param_count, s
   s.param = static_cast<int>(number(j, "param", -1, params - 1, 0));
   s.axis = static_cast<int>(number(j, "axis", 0, 2, 0));
   const bool needs_param = s.kind == "buffer" || s.kind == "scalar";
+  if (s.kind == "buffer" ? !s.type.empty() : !is_scalar_type(s.type)) refuse("slot `" + s.name + "` has the unknown type `" + s.type + "`");
   if (needs_param && s.param < 0) refuse("slot `" + s.name + "` belongs to no parameter");
   if (s.kind == "length")
     s.of_slot = static_cast<int>(number(j, "of_slot", 0, slots - 1, 0));
@@ -254,16 +261,17 @@ std::string index_text(const Package& package) {
   for (const Kernel& k : package.kernels) kernels.push_back(to_json(k));
   const Json index = {{"format", kFormatVersion},  {"compiler", package.compiler}, {"module", package.module}, {"policy_digest", package.policy_digest},
                       {"blobs", blobs},            {"kernels", kernels}};
-  return index.dump(1);
+  // Names come from sources of any encoding: a byte that is no UTF-8 is replaced, not thrown over.
+  return index.dump(1, ' ', false, Json::error_handler_t::replace);
 }
 
 std::vector<std::uint8_t> write_package(const Package& package) {
+  const std::string json = index_text(package);
   std::vector<std::uint8_t> out(kHeader, 0);
   for (const Blob& b : package.blobs) {
     out.insert(out.end(), b.bytes.begin(), b.bytes.end());
     out.resize((out.size() + kAlign - 1) / kAlign * kAlign, 0);
   }
-  const std::string json = index_text(package);
   const std::size_t offset = out.size();
   out.insert(out.end(), json.begin(), json.end());
   std::memcpy(out.data(), kMagic, sizeof kMagic);

@@ -88,6 +88,9 @@ TEST_CASE("a newer format and a hostile index are refused with the reason") {
   wrong.kernels[0].params[1].first_slot = 2;
   CHECK_FALSE(read_package(write_package(wrong)));
   wrong = sample();
+  wrong.kernels[0].slots[0].type = "f8";
+  CHECK(read_package(write_package(wrong)).error().message.find("slot `a` has the unknown type `f8`") != std::string::npos);
+  wrong = sample();
   wrong.kernels.push_back(wrong.kernels[0]);
   CHECK(read_package(write_package(wrong)).error().message.find("stands twice") != std::string::npos);
 }
