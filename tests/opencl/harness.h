@@ -88,6 +88,7 @@ struct Built {
   std::unique_ptr<runtime::LoadedKernel> kernel;
 };
 
+/// The error's first words tell what refused: "pipeline", "printer", "device" or the driver.
 inline Result<Built> build_opencl(const ir::Program& program, int opt_level = 2) {
   passes::PipelineOptions options;
   options.opt_level = opt_level;
@@ -119,7 +120,7 @@ inline Result<Built> build_opencl(const ir::Program& program, int opt_level = 2)
   if (opencl_device()->rank(variant) < 0) {
     std::string needs;
     for (const std::string& need : variant.requires_) needs += " " + need;
-    return err("the device lacks one of" + needs);
+    return err("device: lacks one of" + needs);
   }
   auto loaded = opencl_device()->load(package, kernel, variant);
   if (!loaded) return err(loaded.error().message + "\n" + printed->text);
