@@ -88,13 +88,13 @@ struct Built {
   std::unique_ptr<runtime::LoadedKernel> kernel;
 };
 
-/// The error's first words tell what refused: "pipeline", "printer", "device" or the driver.
+/// The error of a program that needs what the target lacks begins with "refused"; every other one is a fault.
 inline Result<Built> build_opencl(const ir::Program& program, int opt_level = 2) {
   passes::PipelineOptions options;
   options.opt_level = opt_level;
   const emit::Dialect& dialect = emit::opencl_dialect();
   const auto lowered = passes::run_pipeline(program, dialect.capabilities, options);
-  if (!lowered) return err("pipeline: " + lowered.error().front().message);
+  if (!lowered) return err((lowered.error().front().kind == DiagnosticKind::MissingCapability ? "refused: " : "pipeline: ") + lowered.error().front().message);
   const ir::Program* list[] = {&*lowered};
   const auto printed = emit::print_clike(dialect, list, {});
   if (!printed) return err("printer: " + printed.error().message);
