@@ -34,6 +34,8 @@ class Checker {
   /// The constant, evaluated. Null after a fault.
   const ConstantDef* constant(std::uint32_t index, SourceRange use);
   Body* body_of(Function& function, bool wide);
+  /// Types the signature, if nobody has asked for it yet.
+  void declare_function(Function& function);
 
   Diagnostic& report(DiagnosticKind kind, SourceRange range, std::string message) { return sink.report(kind, range, std::move(message)); }
 
@@ -55,7 +57,6 @@ class Checker {
   // check_types.cpp
   void declare_records();
   void check_record_cycles();
-  void declare_functions();
   void declare_kernels();
   std::optional<ParamDef> parameter(BodyChecker& scope, const syntax::Param& param, bool in_kernel);
   void check_constant(ConstantDef& constant);

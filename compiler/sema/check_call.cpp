@@ -67,6 +67,7 @@ Expr* BodyChecker::check_call(const syntax::CallExpr& e, TypeId want) {
 }
 
 Expr* BodyChecker::call_function(const syntax::CallExpr& e, Function& callee, TypeId want) {
+  up.declare_function(callee);
   Substitution by;
   std::vector<TypeId> type_args;
   std::optional<std::vector<TypeId>> given;

@@ -306,17 +306,19 @@ void Checker::read_defines() {
 // --- bodies ----------------------------------------------------------------------------------------------------------------------
 
 Body* Checker::body_of(Function& f, bool wide) {
-  const std::size_t which = wide && f.uses_ids ? 1 : 0;
-  if (!f.bodies[which]) {
-    f.bodies[which] = std::make_unique<Body>();
-    if (f.signature_broken) {
-      f.bodies[which]->faulty = true;
-      return f.bodies[which].get();
-    }
-    BodyChecker scope(*this, *f.file, BodyChecker::Kind::Function, *f.bodies[which], wide);
-    scope.check_function(f);
+  const std::size_t which = wide ? 1 : 0;
+  if (f.bodies[which]) return f.bodies[which].get();
+  // A body without ids and lengths is the same in both.
+  if (f.bodies[1 - which] && !f.uses_ids) return f.bodies[1 - which].get();
+  declare_function(f);
+  f.bodies[which] = std::make_unique<Body>();
+  Body* body = f.bodies[which].get();
+  if (f.signature_broken) {
+    body->faulty = true;
+    return body;
   }
-  return f.bodies[which].get();
+  BodyChecker(*this, *f.file, BodyChecker::Kind::Function, *body, wide).check_function(f);
+  return body;
 }
 
 void Checker::run(syntax::Ast root) {
@@ -324,28 +326,30 @@ void Checker::run(syntax::Ast root) {
   read_defines();
   declare_records();
   for (std::uint32_t i = 0; i < module.constants.size(); ++i) constant(i, module.constants[i].range);
-  declare_functions();
+  for (Function& f : module.functions) declare_function(f);
   declare_kernels();
-  for (Function& f : module.functions) body_of(f, false);
+  // Functions are typed for the width of ids that their kernels have; what no kernel reaches, for the usual one.
+  std::vector<std::pair<Body*, bool>> open;
   for (Kernel& k : module.kernels) {
     k.body = std::make_unique<Body>();
     BodyChecker scope(*this, *k.file, BodyChecker::Kind::Kernel, *k.body, k.wide);
     scope.check_kernel(k);
     if (k.broken) k.body->faulty = true;
+    open.emplace_back(k.body.get(), k.wide);
   }
-  // Functions that a wide kernel reaches are typed again with i64 ids and lengths, where they use any.
-  for (Kernel& k : module.kernels) {
-    if (!k.wide) continue;
-    std::vector<Body*> open{k.body.get()};
-    std::set<const Body*> seen;
+  std::set<std::pair<const Body*, bool>> seen;
+  const auto close = [&] {
     while (!open.empty()) {
-      Body* b = open.back();
+      const auto [body, wide] = open.back();
       open.pop_back();
-      if (!b || !seen.insert(b).second) continue;
-      for (const Expr& e : b->exprs)
-        if (e.form == ExprForm::Call && e.callee) open.push_back(body_of(*e.callee, true));
+      if (!seen.emplace(body, wide).second) continue;
+      for (const Expr& e : body->exprs)
+        if (e.form == ExprForm::Call && e.callee) open.emplace_back(body_of(*e.callee, wide), wide);
     }
-  }
+  };
+  close();
+  for (Function& f : module.functions)
+    if (!f.any_body()) body_of(f, false);
   check_recursion();
   check_pipelines();
   for (const Module::GraphDef& g : module.graphs)
@@ -436,7 +440,7 @@ void Checker::check_recursion() {
   // Who reaches whom, directly.
   std::map<const Function*, std::set<Function*>> calls;
   for (Function& f : module.functions)
-    for (const Expr& e : f.bodies[0]->exprs)
+    for (const Expr& e : f.any_body()->exprs)
       if (e.form == ExprForm::Call && e.callee) calls[&f].insert(e.callee);
   const auto reaches = [&](Function* from, const Function* to) {
     std::set<Function*> seen;
@@ -453,7 +457,7 @@ void Checker::check_recursion() {
     return false;
   };
   for (Function& f : module.functions) {
-    if (f.bodies[0]->faulty) continue;
+    if (f.any_body()->faulty) continue;
     const bool self = calls[&f].contains(&f);
     const SourceRange mark = f.item->inline_range;
     for (Function* g : calls[&f]) {
@@ -462,12 +466,12 @@ void Checker::check_recursion() {
       if (g->item->name.range.begin < f.item->name.range.begin && g->file == f.file) continue;
       report(DiagnosticKind::UnboundedRecursion, f.item->name.range, "`" + f.name + "` and `" + g->name + "` call each other; only a function that calls itself may recurse")
           .note(g->item->name.range, "`" + g->name + "` is declared here");
-      f.bodies[0]->faulty = true;
+      f.any_body()->faulty = true;
       break;
     }
-    if (f.bodies[0]->faulty) continue;
+    if (f.any_body()->faulty) continue;
     TailCalls tail(f);
-    if (self) tail.walk(f.bodies[0]->root, true);
+    if (self) tail.walk(f.any_body()->root, true);
     if (self && tail.other_calls.empty()) {
       if (f.inline_depth > 0)
         report(DiagnosticKind::InvalidRecursionMark, mark, "`" + f.name + "` calls itself in tail position only and becomes a loop; `inline` has no place on it")
@@ -484,7 +488,7 @@ void Checker::check_recursion() {
       report(DiagnosticKind::UnboundedRecursion, f.item->name.range, "`" + f.name + "` calls itself other than in tail position")
           .note(tail.other_calls[0]->range, "this call is not the last thing that happens")
           .fix({f.item->range.file, f.item->range.begin, f.item->range.begin}, "inline(8) ", "say how deep it may go");
-      f.bodies[0]->faulty = true;
+      f.any_body()->faulty = true;
     }
     if (self) f.recursion = Recursion::Inline;
   }

@@ -236,8 +236,8 @@ void BodyChecker::warn_unused() {
     if (l.name.empty() || l.name[0] == '_') continue;
     const std::string name = "`" + l.name + "`";
     switch (l.kind) {
+      case LocalKind::LoopVariable: break;  // some loops only count
       case LocalKind::Let:
-      case LocalKind::LoopVariable:
       case LocalKind::Param:
       case LocalKind::Shared:
       case LocalKind::DynamicShared:

@@ -365,8 +365,8 @@ void BodyChecker::check_function(Function& f) {
   }
   finish();
   if (f.item->broken) body.faulty = true;
-  // The same text a second time, with i64 ids, has the same warnings.
-  if (!body.faulty && !wide) warn_unused();
+  // The same text a second time, with ids of the other width, has the same warnings.
+  if (!body.faulty && !f.bodies[wide ? 0 : 1]) warn_unused();
 }
 
 void BodyChecker::check_kernel(Kernel& k) {

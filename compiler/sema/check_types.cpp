@@ -316,51 +316,52 @@ std::optional<ParamDef> Checker::parameter(BodyChecker& scope, const syntax::Par
   return out;
 }
 
-void Checker::declare_functions() {
-  for (Function& f : module.functions) {
-    Body scratch;
-    BodyChecker scope(*this, *f.file, BodyChecker::Kind::Constant, scratch, false);
-    std::set<std::string_view> seen;
-    for (const syntax::TypeParam& p : f.item->type_params) {
-      std::optional<Bound> bound = bound_by_name(p.bound.text);
-      if (!bound) {
-        report(DiagnosticKind::UnknownType, p.bound.range, "there is no bound `" + std::string(p.bound.text) + "`; there are scalar, number, integer and float");
-        bound = Bound::None;
-        f.signature_broken = true;
-      }
-      if (!seen.insert(p.name.text).second) report(DiagnosticKind::DuplicateName, p.name.range, "type parameter `" + std::string(p.name.text) + "` is declared twice");
-      f.type_params.emplace_back(std::string(p.name.text), types.add_param({std::string(p.name.text), *bound, p.name.range}));
+void Checker::declare_function(Function& f) {
+  // On demand: a constant may be computed by a function that stands below it.
+  if (f.declared) return;
+  f.declared = true;
+  Body scratch;
+  BodyChecker scope(*this, *f.file, BodyChecker::Kind::Constant, scratch, false);
+  std::set<std::string_view> seen;
+  for (const syntax::TypeParam& p : f.item->type_params) {
+    std::optional<Bound> bound = bound_by_name(p.bound.text);
+    if (!bound) {
+      report(DiagnosticKind::UnknownType, p.bound.range, "there is no bound `" + std::string(p.bound.text) + "`; there are scalar, number, integer and float");
+      bound = Bound::None;
+      f.signature_broken = true;
     }
-    scope.bind_type_params(f.type_params);
-    std::map<std::string_view, SourceRange> names;
-    for (const syntax::Param& p : f.item->params) {
-      const auto [first, fresh] = names.emplace(p.name.text, p.name.range);
-      if (!fresh) report(DiagnosticKind::DuplicateName, p.name.range, "parameter `" + std::string(p.name.text) + "` is declared twice").note(first->second, "the first is here");
-      if (std::optional<ParamDef> param = parameter(scope, p, false)) {
-        f.params.push_back(std::move(*param));
-      } else {
-        // The place stays, so that calls are checked against the right number.
-        ParamDef broken;
-        broken.name = p.name.text;
-        broken.range = p.name.range;
-        broken.type = types.error();
-        f.params.push_back(std::move(broken));
-        f.signature_broken = true;
-      }
-    }
-    f.result = f.item->result ? scope.resolve_type(*f.item->result) : types.unit();
-    if (types.is_error(f.result)) f.signature_broken = true;
-    if (f.item->inline_depth) {
-      const std::optional<std::int64_t> depth = scope.constant_integer(*f.item->inline_depth);
-      if (depth && (*depth < 1 || *depth > 1000)) {
-        report(DiagnosticKind::InvalidUnroll, f.item->inline_depth->range, "a body cannot be put in place " + std::to_string(*depth) + " times; 1 to 1000 are possible");
-        f.signature_broken = true;
-      } else if (depth) {
-        f.inline_depth = static_cast<int>(*depth);
-      }
-    }
-    if (f.item->unroll.factor) scope.constant_integer(*f.item->unroll.factor);
+    if (!seen.insert(p.name.text).second) report(DiagnosticKind::DuplicateName, p.name.range, "type parameter `" + std::string(p.name.text) + "` is declared twice");
+    f.type_params.emplace_back(std::string(p.name.text), types.add_param({std::string(p.name.text), *bound, p.name.range}));
   }
+  scope.bind_type_params(f.type_params);
+  std::map<std::string_view, SourceRange> names;
+  for (const syntax::Param& p : f.item->params) {
+    const auto [first, fresh] = names.emplace(p.name.text, p.name.range);
+    if (!fresh) report(DiagnosticKind::DuplicateName, p.name.range, "parameter `" + std::string(p.name.text) + "` is declared twice").note(first->second, "the first is here");
+    if (std::optional<ParamDef> param = parameter(scope, p, false)) {
+      f.params.push_back(std::move(*param));
+    } else {
+      // The place stays, so that calls are checked against the right number.
+      ParamDef broken;
+      broken.name = p.name.text;
+      broken.range = p.name.range;
+      broken.type = types.error();
+      f.params.push_back(std::move(broken));
+      f.signature_broken = true;
+    }
+  }
+  f.result = f.item->result ? scope.resolve_type(*f.item->result) : types.unit();
+  if (types.is_error(f.result)) f.signature_broken = true;
+  if (f.item->inline_depth) {
+    const std::optional<std::int64_t> depth = scope.constant_integer(*f.item->inline_depth);
+    if (depth && (*depth < 1 || *depth > 1000)) {
+      report(DiagnosticKind::InvalidUnroll, f.item->inline_depth->range, "a body cannot be put in place " + std::to_string(*depth) + " times; 1 to 1000 are possible");
+      f.signature_broken = true;
+    } else if (depth) {
+      f.inline_depth = static_cast<int>(*depth);
+    }
+  }
+  if (f.item->unroll.factor) scope.constant_integer(*f.item->unroll.factor);
 }
 
 void Checker::declare_kernels() {

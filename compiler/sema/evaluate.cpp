@@ -438,12 +438,8 @@ class Evaluator {
 
   std::optional<Cells> call(Frame& f, const Expr& e) {
     if (++depth_ > kDepth) return fault(e.range, "the value of this constant needs calls more than " + std::to_string(kDepth) + " deep");
-    if (e.callee->bodies[0] == nullptr && !e.callee->busy[0]) {
-      e.callee->busy[0] = true;
-      c_.body_of(*e.callee, false);
-      e.callee->busy[0] = false;
-    }
-    Body* body = e.callee->bodies[0].get();
+    Body* body = e.callee->any_body();
+    if (!body) body = c_.body_of(*e.callee, false);
     if (!body || body->faulty || !body->root) return fault(e.range, "`" + e.callee->name + "` cannot be called in a constant here");
     Frame inner{body, {}, {}, {}};
     for (std::size_t i = 0; i < e.type_args.size(); ++i) inner.by[e.callee->type_params[i].second] = type_of(f, e.type_args[i]);

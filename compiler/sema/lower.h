@@ -156,6 +156,7 @@ class Lowerer {
 
   // --- lower_stmt.cpp
   void sequence(std::span<Stmt* const> statements, const Expr* value, Dest dest);
+  void followed(const Expr& e, const std::function<void()>& after);
   void statement(const Stmt& s, Dest dest);
   Value block_value(const Expr& e);
   void into(const Expr& e, Dest dest);

@@ -750,7 +750,7 @@ Lowerer::Value Lowerer::intrinsic(const Expr& e) {
 
 Lowerer::Value Lowerer::call(const Expr& e) {
   const Function& f = *e.callee;
-  const Body* body = f.bodies[wide_ && f.uses_ids && f.bodies[1] ? 1 : 0].get();
+  const Body* body = f.uses_ids ? f.bodies[wide_ ? 1 : 0].get() : f.any_body();
   const TypeId result_type = type_of(e.type);
   if (!body || body->faulty || failed_) {
     failed_ = true;
@@ -921,7 +921,7 @@ void measure(const Expr* e, const Function& f, std::size_t params, Growth::Linea
 bool Lowerer::within_inline_limit(const Function& f, SourceRange range) {
   if (!limit_checked_.insert(&f).second) return true;
   Growth growth;
-  measure(f.bodies[0]->root, f, f.params.size(), growth.body, growth);
+  measure(f.any_body()->root, f, f.params.size(), growth.body, growth);
   using Sizes = std::vector<std::int64_t>;
   const auto size = [](const Growth::Linear& l, const Sizes& args) {
     std::int64_t out = l.constant;

@@ -19,13 +19,6 @@ namespace {
 
 bool reads_flag(const Expr* e);
 
-/// The condition that makes `then` or `else` leave, when the statement is such an `if`.
-const Expr* leaving_if(const Stmt& s) {
-  if (s.form != StmtForm::Expr || s.value->form != ExprForm::If || s.value->args[0]->exits) return nullptr;
-  const Expr* e = s.value;
-  return e->args[1]->diverges || (e->args[2] && e->args[2]->diverges) ? e : nullptr;
-}
-
 bool reads_flag(const Stmt& s) {
   if (!s.exits) return false;
   // The body of a loop has flags of its own; what it passes on is read by what follows.
@@ -36,15 +29,26 @@ bool reads_flag(const Stmt& s) {
   return reads_flag(s.value);
 }
 
+bool reads_in_sequence(std::span<Stmt* const> statements, const Expr* value);
+
+/// Does `e`, with a rest behind it, need the flag? Mirrors Lowerer::followed.
+bool reads_when_followed(const Expr* e) {
+  if (!e || !e->exits) return false;
+  if (e->form != ExprForm::If || e->args[0]->exits) return true;
+  const bool then_leaves = e->args[1]->diverges;
+  const bool else_leaves = e->args[2] && e->args[2]->diverges;
+  if (!then_leaves && !else_leaves) return true;
+  return (then_leaves ? reads_flag(e->args[1]) : reads_when_followed(e->args[1])) || (else_leaves ? reads_flag(e->args[2]) : reads_when_followed(e->args[2]));
+}
+
 bool reads_in_sequence(std::span<Stmt* const> statements, const Expr* value) {
   for (std::size_t i = 0; i < statements.size(); ++i) {
     const Stmt& s = *statements[i];
     if (!s.exits) continue;
     const bool rest = i + 1 < statements.size() || value;
     if (!rest || s.diverges) return reads_flag(s);
-    const Expr* leaving = leaving_if(s);
-    if (!leaving) return true;
-    return reads_flag(leaving->args[1]) || reads_flag(leaving->args[2]) || reads_in_sequence(statements.subspan(i + 1), value);
+    if (s.form != StmtForm::Expr || reads_when_followed(s.value)) return true;
+    return reads_in_sequence(statements.subspan(i + 1), value);
   }
   return reads_flag(value);
 }
@@ -137,6 +141,29 @@ NodeId Lowerer::still_going() {
   return flag ? negate(b_.get(flag)) : b_.bool_constant(true);
 }
 
+/// `e`, whose value nobody takes, and then the rest, unless `e` leaves.
+void Lowerer::followed(const Expr& e, const std::function<void()>& after) {
+  const At at(*this, e.range);
+  const bool then_leaves = e.form == ExprForm::If && e.args[1]->diverges;
+  const bool else_leaves = e.form == ExprForm::If && e.args[2] && e.args[2]->diverges;
+  if (!e.exits) {
+    into(e, {});
+    after();
+  } else if ((then_leaves || else_leaves) && !e.args[0]->exits) {
+    const NodeId condition = node(*e.args[0]);
+    const auto way = [&](const Expr* side, bool leaves) {
+      if (!side) return after();
+      if (leaves) return into(*side, {});
+      followed(*side, after);
+    };
+    branch(condition, [&] { way(e.args[1], then_leaves); });
+    branch(negate(condition), [&] { way(e.args[2], else_leaves); });
+  } else {
+    into(e, {});
+    branch(still_going(), after);
+  }
+}
+
 void Lowerer::sequence(std::span<Stmt* const> statements, const Expr* value, Dest dest) {
   for (std::size_t i = 0; i < statements.size(); ++i) {
     const Stmt& s = *statements[i];
@@ -152,19 +179,9 @@ void Lowerer::sequence(std::span<Stmt* const> statements, const Expr* value, Des
       continue;
     }
     const auto after = [&] { sequence(statements.subspan(i + 1), value, dest); };
-    if (const Expr* leaving = leaving_if(s)) {
-      const At at(*this, leaving->range);
-      const NodeId condition = node(*leaving->args[0]);
-      const bool then_leaves = leaving->args[1]->diverges;
-      // The value of such an `if` is nobody's: only its way out matters.
-      branch(condition, [&] {
-        into(*leaving->args[1], {});
-        if (!then_leaves) after();
-      });
-      branch(negate(condition), [&] {
-        if (leaving->args[2]) into(*leaving->args[2], {});
-        if (then_leaves && !(leaving->args[2] && leaving->args[2]->diverges)) after();
-      });
+    if (s.form == StmtForm::Expr) {
+      const At at(*this, s.range);
+      followed(*s.value, after);
       return;
     }
     statement(s, dest);

@@ -202,12 +202,15 @@ struct Function {
   std::vector<std::pair<std::string, std::uint32_t>> type_params;
   std::vector<ParamDef> params;
   TypeId result;
+  bool declared = false;
   bool signature_broken = false;
   std::array<std::unique_ptr<Body>, 2> bodies;  // [0]: ids and lengths are i32, [1]: i64
-  std::array<bool, 2> busy{};
-  bool uses_ids = false;  // the type of ids or lengths matters to the body, or to a callee's
+  bool uses_ids = false;  // the body uses ids or lengths, so that [0] and [1] differ
   Recursion recursion = Recursion::None;
   int inline_depth = 0;
+
+  /// The body for questions that both answer alike.
+  Body* any_body() const { return bodies[0] ? bodies[0].get() : bodies[1].get(); }
 };
 
 struct Kernel {
