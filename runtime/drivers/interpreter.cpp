@@ -19,6 +19,35 @@ struct InterpreterKernel final : LoadedKernel {
   bool checked = false;
 };
 
+std::string_view kind_name(ir::Slot::Kind kind) {
+  switch (kind) {
+    case ir::Slot::Kind::Buffer: return "buffer";
+    case ir::Slot::Kind::Scalar: return "scalar";
+    case ir::Slot::Kind::Length: return "length";
+    case ir::Slot::Kind::NumGroups: return "num-groups";
+    case ir::Slot::Kind::SharedLength: return "shared-length";
+  }
+  return {};
+}
+
+/// Do the program and the index, which checks the arguments, speak of the same kernel? A package may have been made by hand.
+bool fits(const ir::Program& program, const artifact::Kernel& kernel) {
+  if (program.params.size() != kernel.params.size() || program.slots.size() != kernel.slots.size() || program.block != kernel.block || program.wide != kernel.wide) return false;
+  for (std::size_t i = 0; i < program.params.size(); ++i) {
+    const ir::KernelParam& a = program.params[i];
+    const artifact::Param& b = kernel.params[i];
+    if (a.is_buffer != b.is_buffer || a.element.size != b.size || a.first_slot != b.first_slot || a.slot_count != b.slot_count) return false;
+  }
+  std::size_t dynamic = 0;
+  for (std::size_t i = 0; i < program.slots.size(); ++i) {
+    const ir::Slot& a = program.slots[i];
+    const artifact::Slot& b = kernel.slots[i];
+    if (kind_name(a.kind) != b.kind || (a.kind != ir::Slot::Kind::Buffer && type_name(a.type) != b.type)) return false;
+    dynamic += a.kind == ir::Slot::Kind::SharedLength ? 1 : 0;
+  }
+  return dynamic == kernel.dynamic_shared.size();
+}
+
 class InterpreterDevice final : public Device {
  public:
   InterpreterDevice() {
@@ -47,8 +76,7 @@ class InterpreterDevice final : public Device {
     for (ir::Program& p : *programs)
       if (p.name == variant.entry_name) loaded->program = std::move(p);
     if (loaded->program.name != variant.entry_name) return err("the package's IR has no program `" + variant.entry_name + "`");
-    if (loaded->program.slots.size() != kernel.slots.size() || loaded->program.params.size() != kernel.params.size())
-      return err("the package's IR of kernel `" + kernel.name + "` does not fit its index");
+    if (!fits(loaded->program, kernel)) return err("the package's IR of kernel `" + kernel.name + "` does not fit its index");
     loaded->checked = kernel.checked;
     Result<interp::Interpreter, interp::RuntimeError> made = interp::Interpreter::create(loaded->program, kernel.checked);
     if (!made) return err(made.error().message);
