@@ -182,6 +182,25 @@ bool Analysis::live_at_exit(int variable, int opener) const {
   return live_before(variable, is_loop_exit(opener) ? close + 2 : close + 1);
 }
 
+NodeId Analysis::stored_value(int store_position) const {
+  const Graph& g = program->graph;
+  const auto at = static_cast<std::size_t>(store_position);
+  const NodeId store = program->body[at];
+  const NodeId value = g.source(store, 1);
+  const NodeId place = access_place(g, store);
+  const int v = place ? variable_of[place_base(g, place).index()] : -1;
+  const int loop = parent[at];
+  if (v < 0 || variables[static_cast<std::size_t>(v)].cells != 1 || g.op(value) != Op::Where || loop < 0) return value;
+  const int close = partner[static_cast<std::size_t>(loop)];
+  if (g.op(program->body[static_cast<std::size_t>(close)]) != Op::Backedge) return value;
+  if (g.source(program->body[static_cast<std::size_t>(close)], 2) != g.source(value, 0) || live_before(v, close + 1)) return value;
+  for (int q = store_position + 1; q < close; ++q) {
+    const NodeId later = access_place(g, program->body[static_cast<std::size_t>(q)]);
+    if (later && place_base(g, later) == place_base(g, place)) return value;
+  }
+  return g.source(value, 1);
+}
+
 // --- variance ------------------------------------------------------------------------------------------------------------------------
 
 NodeFacts Analysis::facts_of(NodeId id) const {

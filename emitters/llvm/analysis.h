@@ -78,6 +78,9 @@ class Analysis {
   bool is_block_uniform(ir::NodeId id) const { return of(id).variance == Variance::Block || (chunks == 1 && of(id).variance == Variance::Chunk); }
   /// Is the variable's value wanted just before position `at` (after everything when `at` is the body's length)?
   bool live_before(int variable, int at) const;
+  /// What a STORE to a variable need write. In `loop { ...; v = WHERE(c, x, y); BACKEDGE(c) }` a thread with c false leaves, so x will do when nobody
+  /// reads v behind the loop.
+  ir::NodeId stored_value(int store_position) const;
   /// An IF that a BACKEDGE with the same condition follows: a lane that skips it leaves the loop.
   bool is_loop_exit(int if_position) const;
 

@@ -116,3 +116,28 @@ TEST_CASE("barriers cut regions; values cross them or are computed again; diverg
   const Program bad = d.finish();
   CHECK_FALSE(Analysis::create(bad, 8));
 }
+
+TEST_CASE("a select on the condition that goes round again is dropped for what only the loop reads") {
+  ProgramBuilder b("k", {64, 1, 1});
+  const NodeId out = b.buffer_param("out", Type::I32, Access::InOut);
+  const NodeId i = b.global_id(0);
+  const NodeId z = b.reg("z", Type::I32), n = b.reg("n", Type::I32);
+  b.set(z, b.load(out, i));
+  const NodeId loop = b.begin_loop();
+  const NodeId old_z = b.get(z), old_n = b.get(n);
+  const NodeId go = b.op(Op::Cmplt, {old_z, b.i32(1000)});
+  const NodeId next_z = b.op(Op::Mul, {old_z, b.i32(3)}), next_n = b.op(Op::Add, {old_n, b.i32(1)});
+  const NodeId chosen_z = b.op(Op::Where, {go, next_z, old_z}), chosen_n = b.op(Op::Where, {go, next_n, old_n});
+  b.set(z, chosen_z);
+  b.set(n, chosen_n);
+  b.end_loop(loop, go);
+  b.store(out, i, b.get(n));
+  const Program p = b.finish();
+  const Analysis a = analysed(p, 8);
+  std::vector<NodeId> stored;
+  for (std::size_t at = 0; at < p.body.size(); ++at)
+    if (p.graph.op(p.body[at]) == Op::Store) stored.push_back(a.stored_value(static_cast<int>(at)));
+  REQUIRE(stored.size() == 4);
+  CHECK(stored[1] == next_z);
+  CHECK(stored[2] == chosen_n);
+}

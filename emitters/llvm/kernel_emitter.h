@@ -83,6 +83,7 @@ class KernelEmitter {
   // --- lower_values.cpp: pure operations
   Lanes emit_value(ir::NodeId id);
   Lanes get(ir::NodeId id);
+  bool is_known(ir::NodeId id) const;
   Lanes leaf(ir::NodeId id);
   Value* constant(ir::NodeId id);
   Value* vector_of(const Lanes& lanes);

@@ -83,7 +83,7 @@ KernelEmitter::Value* KernelEmitter::atomic_update(Ins code, Type type, Value* p
 /// One lane of a value, computed as a scalar of its own where that takes a few operations on neighbouring cells of a buffer that nobody writes: cheaper than
 /// taking a vector apart. Null when it is anything else.
 KernelEmitter::Value* KernelEmitter::lane_scalar(NodeId id, int lane, int& budget) {
-  if (!id) return nullptr;
+  if (!id || !is_known(id)) return nullptr;
   const Lanes lanes = get(id);
   if (lanes.form == Lanes::Form::Uniform) return lanes.value;
   if (lanes.form == Lanes::Form::Affine) return b_.CreateAdd(lanes.value, llvm::ConstantInt::get(lanes.value->getType(), static_cast<std::uint64_t>(lanes.stride * lane)));
@@ -93,6 +93,7 @@ KernelEmitter::Value* KernelEmitter::lane_scalar(NodeId id, int lane, int& budge
     const NodeId place_node = access_place(graph(), id);
     if (!place_node || graph().sources(id).size() != 1 || op(source(place_node, 0)) != Op::Param) return nullptr;
     const Slot& slot = program_.slots[static_cast<std::size_t>(graph().arg_as<ParamArg>(source(place_node, 0))->slot)];
+    if (!is_known(source(place_node, 1))) return nullptr;
     Place place = place_of(place_node, true);
     const bool read_only = slot.param >= 0 && program_.params[static_cast<std::size_t>(slot.param)].access == Access::In;
     if (!read_only || place.is_volatile || place.index.form != Lanes::Form::Affine || place.index.stride != 1 || place.type == Type::Bool) return nullptr;

@@ -57,7 +57,7 @@ KernelEmitter::KernelEmitter(llvm::Module& module, const Program& program, const
 }
 
 void KernelEmitter::fail(NodeId id, const std::string& why) const {
-  throw EmitFault("kernel `" + program_.name + "`: " + std::string(op_info(op(id)).name) + ": " + why);
+  throw EmitFault("kernel `" + program_.name + "`: " + std::string(op_info(op(id)).name) + " at position " + std::to_string(analysis_.position[id.index()]) + ": " + why);
 }
 
 void KernelEmitter::locate(NodeId id) {
@@ -642,6 +642,11 @@ bool KernelEmitter::worth_cloning(int position) const {
 
 KernelEmitter::Value* KernelEmitter::all_lanes_hold(NodeId condition, bool negated) {
   const Op o = op(condition);
+  if (!is_known(condition)) return nullptr;
+  // A condition from another region came here without what it was made of.
+  if (!analysis_.is_uniform(condition))
+    for (const NodeId s : graph().sources(condition))
+      if (!is_known(s)) return nullptr;
   if (analysis_.is_uniform(condition)) {
     Value* c = scalar_of(condition);
     return negated ? b_.CreateNot(c) : c;

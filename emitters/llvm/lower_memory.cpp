@@ -46,7 +46,7 @@ KernelEmitter::Place KernelEmitter::place_of(NodeId index_node, bool memory) {
   if (memory && op(index) == Op::Add && type(index) == Type::I32 && place.index.form != Lanes::Form::None) {
     for (const std::size_t side : {std::size_t{1}, std::size_t{0}}) {
       const auto c = integer_literal(graph(), source(index, side));
-      if (!c || *c < -1 || literal(graph(), source(index, 1 - side))) continue;
+      if (!c || *c < -1 || literal(graph(), source(index, 1 - side)) || !is_known(source(index, 1 - side))) continue;
       const Lanes rest = get(source(index, 1 - side));
       if (rest.form != place.index.form || rest.stride != place.index.stride) continue;
       place.index = rest;
@@ -289,7 +289,7 @@ void KernelEmitter::store_variable(int position, NodeId id, const Place& place) 
   llvm::Type* cell = memory_type(t);
   if (var.cells > 1) check_bounds(id, place_node, gated ? mask_and(mask_, vector_of(gate)) : mask_);
   if (!as_vector) {  // uniform in every respect: the analysis saw to it
-    Value* value = scalar_of(source(id, 1));
+    Value* value = scalar_of(analysis_.stored_value(position));
     Value* pointer = place.base;
     if (var.cells > 1) {
       Value* wide = b_.CreateAdd(wide_index(place.index.value, type(source(place_node, 1))), i64(place.offset));
@@ -305,7 +305,7 @@ void KernelEmitter::store_variable(int position, NodeId id, const Place& place) 
   // Lanes that are off keep their cell only where somebody may look at it again.
   Value* mask = analysis_.blend[static_cast<std::size_t>(position)] ? mask_ : nullptr;
   if (gated) mask = mask_and(mask, vector_of(gate));
-  Value* value = vector_of(source(id, 1));
+  Value* value = vector_of(analysis_.stored_value(position));
   if (var.cells == 1 && t == Type::Bool) {
     if (mask) value = b_.CreateSelect(mask, value, mask_from_storage(b_.CreateLoad(mask_storage_type(), place.base)));
     b_.CreateStore(mask_to_storage(value), place.base);

@@ -106,6 +106,11 @@ Lanes KernelEmitter::leaf(NodeId id) {
   return {Lanes::Form::Vector, coordinate(b_.CreateAdd(splat(first), lane_numbers(b_.getInt32Ty(), 1))), 0};
 }
 
+/// Has the node a value here? Values of other regions have one only where they were imported.
+bool KernelEmitter::is_known(NodeId id) const {
+  return values_[id.index()].form != Lanes::Form::None || literal(graph(), id) || op(id) == Op::Param || op(id) == Op::Special;
+}
+
 Lanes KernelEmitter::get(NodeId id) {
   const Lanes& known = values_[id.index()];
   return known.form != Lanes::Form::None ? known : leaf(id);
