@@ -1,4 +1,6 @@
 // The C interface: checks handles, turns outcomes into statuses and messages, lets no exception out.
+#include <unistd.h>
+
 #include <cstring>
 #include <new>
 
@@ -110,6 +112,7 @@ sarek_status sarek_module_load_file(sarek_device* device, const char* path, sare
     if (!device) return null_argument("device");
     if (!path) return null_argument("path");
     if (!module) return null_argument("module");
+    if (::access(path, F_OK) != 0) return fail(SAREK_NOT_FOUND, std::string("no file `") + path + "`");
     return load_module(device, sarek::artifact::load_package(path), module);
   });
 }

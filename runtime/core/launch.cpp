@@ -143,7 +143,10 @@ Outcome<Unit> launch(sarek_kernel& kernel, const std::int64_t grid[3], std::span
         const std::size_t size = scalar_size(k.slots[first + s].type);
         const auto offset = static_cast<std::size_t>(s < param.fields.size() ? param.fields[s].offset : 0);
         if (size == 0 || offset + size > arguments[i].size) return fault(SAREK_BAD_PACKAGE, where(k, i) + "the package describes its fields wrongly");
-        std::memcpy(&call.slots[first + s].bits, static_cast<const char*>(arguments[i].data) + offset, size);
+        std::uint64_t& bits = call.slots[first + s].bits;
+        std::memcpy(&bits, static_cast<const char*>(arguments[i].data) + offset, size);
+        // Any non-zero byte is true, kernels are given 0 or 1.
+        if (k.slots[first + s].type == "bool") bits = bits != 0 ? 1 : 0;
       }
     }
   }
