@@ -75,7 +75,7 @@ Compiled compile(std::span<const ir::Program* const> programs, const NativeOptio
   llvm::raw_string_ostream stream(broken);
   if (llvm::verifyModule(module, &stream)) throw EmitFault("the emitted LLVM IR is not valid: " + stream.str());
 
-  run_passes(module, *machine, options.opt_level);
+  run_passes(module, *machine, options.level, options.opt_level);
   if (output == Output::LlvmIr) {
     std::string text;
     llvm::raw_string_ostream out(text);

@@ -17,7 +17,7 @@ std::unique_ptr<llvm::TargetMachine> make_target_machine(NativeLevel level, int 
 /// The attributes that select instructions and tuning.
 void tune_function(llvm::Function& function, NativeLevel level);
 /// Optimises the module in place: a short list, since programs arrive optimised and vectorised.
-void run_passes(llvm::Module& module, llvm::TargetMachine& machine, int opt_level);
+void run_passes(llvm::Module& module, llvm::TargetMachine& machine, NativeLevel level, int opt_level);
 /// The module as an object or as assembly.
 std::vector<std::uint8_t> generate_code(llvm::Module& module, llvm::TargetMachine& machine, bool assembly);
 
