@@ -359,7 +359,8 @@ void KernelEmitter::emit_region(int region) {
       holds_ = -1;
       b_.CreateBr(after);
       b_.SetInsertPoint(edge);
-      clone_depth_ = kCloneDepth;  // few blocks come here: masks alone will do
+      // Few blocks come here: masks alone will do where the machine has masked accesses.
+      clone_depth_ = has_masked(Type::F32, true, true) ? kCloneDepth : 1;
       emit_chunks(region);
       clone_depth_ = 0;
       b_.CreateBr(after);
