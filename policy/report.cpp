@@ -1,6 +1,8 @@
 // What the forms of a report share, and the text form.
 #include "policy/report.h"
 
+#include <set>
+
 #include "policy/event_text.h"
 #include "policy/manifest.h"
 
@@ -41,7 +43,7 @@ std::optional<Remedy> remedy_for(const Event& event) {
       shell_name += "'";
     }
     return Remedy{grant, manifest_entry_text(Scope::kernel(kernel), grant, "WHY IT IS ACCEPTED"),
-                  "sarekc policy add " + std::string(grant_name(grant)) + " --kernel=" + shell_name + " --reason=\"WHY IT IS ACCEPTED\""};
+                  "sarekc policy add --grant=" + std::string(grant_name(grant)) + " --kernel=" + shell_name + " --reason=\"WHY IT IS ACCEPTED\""};
   }
   return std::nullopt;
 }
@@ -49,6 +51,20 @@ std::optional<Remedy> remedy_for(const Event& event) {
 std::string report_as_text(const ExplainReport& report) {
   std::string text;
   for (const ExplainEntry& entry : report.entries) text += event_text(entry.event) + "\n";
+  return text;
+}
+
+std::string remedies_as_text(const ExplainReport& report) {
+  std::string text;
+  std::set<std::string> told;
+  for (const ExplainEntry& entry : report.entries) {
+    const std::optional<Remedy> remedy = remedy_for(entry.event);
+    if (!remedy || !told.insert(remedy->entry).second) continue;
+    text.append("note: ").append(event_subject(entry.event)).append(" of ").append(event_kernel(entry.event)).append(" needs the grant ");
+    text.append(grant_name(remedy->grant)).append(" (").append(grant_meaning(remedy->grant)).append(")\n");
+    text += "note: where that is acceptable, say why: " + remedy->command + "\n";
+    text += "note: or add to `grants` in sarek.policy.json: " + remedy->entry + "\n";
+  }
   return text;
 }
 

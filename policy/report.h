@@ -62,6 +62,9 @@ std::optional<Remedy> remedy_for(const Event& event);
 
 /// One line an event, as cli.md says: `KERNEL TARGET OPTIMISATION applied exact`, and so on.
 std::string report_as_text(const ExplainReport& report);
+/// For people, after the text report: per refusal that a grant would lift, which grant, what it means, the command that adds it and the
+/// entry to write by hand. Each once; empty when no grant would help.
+std::string remedies_as_text(const ExplainReport& report);
 /// JSON after sarek.explain.schema.json.
 std::string report_as_json(const ExplainReport& report);
 /// SARIF 2.1.0: one result a refused decision (and an ignored grant) at its place, with the grant that would allow it.

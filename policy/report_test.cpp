@@ -151,12 +151,18 @@ TEST_CASE("the remedy is an entry that the manifest's reader takes, and allows w
   const ExplainReport report = sample();
   const std::optional<Remedy> remedy = remedy_for(report.entries[1].event);
   REQUIRE(remedy);
-  REQUIRE(remedy->command == "sarekc policy add cross-kernel-contraction --kernel=blur --reason=\"WHY IT IS ACCEPTED\"");
+  REQUIRE(remedy->command == "sarekc policy add --grant=cross-kernel-contraction --kernel=blur --reason=\"WHY IT IS ACCEPTED\"");
   const Manifest manifest = read_manifest("{\"version\":1,\"grants\":[" + remedy->entry + "]}");
   REQUIRE(!manifest.has_errors());
   Store store;
   apply(manifest, store);
   REQUIRE(is_applied(store.decide(store.effective("blur"), Optimisation::EpilogueFusion, "Vulkan")));
+  REQUIRE(remedies_as_text(report) ==
+          "note: epilogue of blur needs the grant cross-kernel-contraction (a device compiler may contract a multiply of one fused kernel with an add of "
+          "the next)\n"
+          "note: where that is acceptable, say why: sarekc policy add --grant=cross-kernel-contraction --kernel=blur --reason=\"WHY IT IS ACCEPTED\"\n"
+          "note: or add to `grants` in sarek.policy.json: { \"grant\": \"cross-kernel-contraction\", \"kernel\": \"blur\", \"reason\": \"WHY IT IS "
+          "ACCEPTED\" }\n");
   REQUIRE(!remedy_for(report.entries[0].event));
   REQUIRE(!remedy_for(report.entries[4].event));
   REQUIRE(!remedy_for(report.entries[5].event));

@@ -61,6 +61,18 @@ std::optional<std::vector<const NameEntry*>> leaves_below(const Snapshot& snapsh
   return leaves;
 }
 
+/// The reasons for held grants joined. The common case, one grant for one reason, is one copy: decisions stand on hot paths.
+std::string reasons_for(const Budget& budget, GrantSet grants) {
+  const std::vector<std::string>& first = budget.reasons(*grants.begin());
+  if (grants.size() == 1 && first.size() == 1) return first.front();
+  std::vector<std::string> reasons;
+  for (Grant grant : grants) {
+    const std::vector<std::string>& held = budget.reasons(grant);
+    reasons.insert(reasons.end(), held.begin(), held.end());
+  }
+  return join_reasons(reasons);
+}
+
 const std::string* reason_in(const Snapshot& snapshot, const NameEntry* entry, Grant grant) {
   if (entry != nullptr && entry->own[grant.index()] != nullptr) return entry->own[grant.index()];
   return snapshot.process[grant.index()];
@@ -188,12 +200,7 @@ Decision Store::decide_needing(const Effective& effective, Optimisation optimisa
   if (effective.disabled.contains(optimisation)) return Refused{std::string(disabled_reason)};
   for (Grant grant : needed - effective.budget.grants()) return refuse_without(grant, revoked(grant));
   if (needed.empty()) return Applied{ExactByConstruction{}};
-  std::vector<std::string> reasons;
-  for (Grant grant : needed) {
-    const std::vector<std::string>& held = effective.budget.reasons(grant);
-    reasons.insert(reasons.end(), held.begin(), held.end());
-  }
-  return Applied{Granted{needed, join_reasons(reasons), std::move(lowering)}};
+  return Applied{Granted{needed, reasons_for(effective.budget, needed), std::move(lowering)}};
 }
 
 Decision Store::decide_narrowing(const Effective& effective, std::optional<std::string> proof) const {

@@ -84,7 +84,14 @@ TEST_CASE("both readers accept the same texts and read the same values") {
       }
     }
     INFO("seed " << seed << ": " << text);
-    const nlohmann::json theirs = nlohmann::json::parse(text, nullptr, false);
+    nlohmann::json theirs = nlohmann::json::value_t::discarded;
+    try {
+      theirs = nlohmann::json::parse(text);
+    } catch (const nlohmann::json::out_of_range&) {
+      continue;  // a number beyond a double: ours keeps the spelling, the other reader refuses it
+    } catch (const nlohmann::json::parse_error&) {
+      // stays discarded
+    }
     const auto ours = detail::read_json(text);
     REQUIRE(std::holds_alternative<JsonValue>(ours) == !theirs.is_discarded());
     if (theirs.is_discarded()) {
