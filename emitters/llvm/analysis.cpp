@@ -41,8 +41,8 @@ int choose_width(const Program& program, int natural) {
     if (ins && (ins_info(ins->code).kind == InsKind::Warp || ins->code == Ins::WarpBarrier)) return 32;
   }
   const int threads = program.block_threads();
-  // Two vectors a chunk hide the latency of arithmetic; wide elements fill two by themselves, and narrow vectors have neither masked accesses nor the
-  // registers.
+  // Two vectors a chunk hide the latency of arithmetic; wide elements fill two by themselves, and narrow vectors have neither masked
+  // accesses nor the registers.
   int width = natural > 4 ? 2 * natural : natural;
   for (const NodeId id : program.body) {
     const NodeId place = access_place(program.graph, id);
@@ -72,7 +72,8 @@ Result<Analysis> Analysis::create(const Program& program, int width) {
   a.block_level.assign(positions, false);
   for (std::size_t p = 0; p < positions; ++p) {
     const NodeId id = program.body[p];
-    if (const InsArg* ins = instruction(program.graph, id)) a.uses_warp |= ins_info(ins->code).kind == InsKind::Warp || ins->code == Ins::WarpBarrier;
+    if (const InsArg* ins = instruction(program.graph, id))
+      a.uses_warp |= ins_info(ins->code).kind == InsKind::Warp || ins->code == Ins::WarpBarrier;
     if (program.graph.op(id) != Op::Barrier) continue;
     a.has_barrier = true;
     for (int up = a.parent[p]; up >= 0; up = a.parent[static_cast<std::size_t>(up)]) {
@@ -155,10 +156,8 @@ void Analysis::live_range(int begin, int end, std::vector<std::uint64_t>& live) 
       if (v >= 0) {
         const std::uint64_t bit = 1ull << (v % 64);
         const auto word = static_cast<std::size_t>(v / 64);
-        if (op != Op::Store)
-          live[word] |= bit;
-        else if (variables[static_cast<std::size_t>(v)].cells == 1 && g.sources(id).size() == 2)
-          live[word] &= ~bit;
+        if (op != Op::Store) live[word] |= bit;
+        else if (variables[static_cast<std::size_t>(v)].cells == 1 && g.sources(id).size() == 2) live[word] &= ~bit;
       }
     }
     live_[static_cast<std::size_t>(p)] = live;
@@ -222,12 +221,9 @@ NodeFacts Analysis::facts_of(NodeId id) const {
     const int inner = axis == 0 ? 1 : axis == 1 ? block[0] : block[0] * block[1];
     const int outer = program->block_threads() / (inner * extent);
     if (extent == 1) return f;
-    if (inner % width == 0)
-      f.variance = Variance::Chunk;
-    else if (inner == 1 && (outer == 1 || extent % width == 0))
-      f = {Variance::Affine, 1, true, true};
-    else
-      f.variance = Variance::Varying;
+    if (inner % width == 0) f.variance = Variance::Chunk;
+    else if (inner == 1 && (outer == 1 || extent % width == 0)) f = {Variance::Affine, 1, true, true};
+    else f.variance = Variance::Varying;
     return f;
   }
   if (is_leaf(op)) return f;
@@ -235,12 +231,11 @@ NodeFacts Analysis::facts_of(NodeId id) const {
   for (const NodeId s : sources) join = std::max(join, of(s).variance);
   if (const InsArg* ins = instruction(g, id)) {
     const InsKind kind = ins_info(ins->code).kind;
-    if (kind == InsKind::Atomic || ins->code == Ins::Shuffle || ins->code == Ins::ShuffleUp || ins->code == Ins::ShuffleDown || ins->code == Ins::ShuffleXor)
+    if (kind == InsKind::Atomic || ins->code == Ins::Shuffle || ins->code == Ins::ShuffleUp || ins->code == Ins::ShuffleDown ||
+        ins->code == Ins::ShuffleXor)
       f.variance = Variance::Varying;
-    else if (kind == InsKind::Warp)
-      f.variance = Variance::Chunk;
-    else
-      f.variance = join == Variance::Affine ? Variance::Varying : join;
+    else if (kind == InsKind::Warp) f.variance = Variance::Chunk;
+    else f.variance = join == Variance::Affine ? Variance::Varying : join;
     return f;
   }
   if (op == Op::Range) {
@@ -301,7 +296,8 @@ NodeFacts Analysis::facts_of(NodeId id) const {
   }
   // Consecutive lanes from a multiple of the width: the low bits are the lane's, the high bits are those of the base.
   if (a.variance != Variance::Affine || a.stride != 1 || !a.aligned || right < 0 || width == 1) return f;
-  if (op == Op::Shr && right < type_bits(type) && right >= std::countr_zero(static_cast<unsigned>(width))) return NodeFacts{Variance::Chunk, 0, false, false};
+  if (op == Op::Shr && right < type_bits(type) && right >= std::countr_zero(static_cast<unsigned>(width)))
+    return NodeFacts{Variance::Chunk, 0, false, false};
   const bool low_mask = right >= w - 1 && ((right + 1) & right) == 0;
   if (op == Op::And && low_mask) return affine(1, true);
   return f;
@@ -352,9 +348,10 @@ void Analysis::compute_variance() {
         known = f;
       }
       if (op == Op::If || op == Op::Range) {
-        const NodeId condition = op == Op::Range && partner[p] >= 0 && g.op(program->body[static_cast<std::size_t>(partner[p])]) == Op::Backedge
-                                     ? g.source(program->body[static_cast<std::size_t>(partner[p])], 2)
-                                     : g.source(id, 0);
+        const NodeId condition =
+            op == Op::Range && partner[p] >= 0 && g.op(program->body[static_cast<std::size_t>(partner[p])]) == Op::Backedge
+                ? g.source(program->body[static_cast<std::size_t>(partner[p])], 2)
+                : g.source(id, 0);
         const bool d = of(condition).variance > Variance::Chunk;
         if (d != divergent[p]) {
           divergent[p] = d;
@@ -373,7 +370,8 @@ void Analysis::compute_variance() {
         if (!live_at_exit(v, up)) continue;
         const Op opener = g.op(program->body[at]);
         const bool unbounded = opener == Op::Range && g.op(program->body[static_cast<std::size_t>(partner[at])]) == Op::Backedge;
-        const NodeId condition = unbounded ? g.source(program->body[static_cast<std::size_t>(partner[at])], 2) : g.source(program->body[at], 0);
+        const NodeId condition =
+            unbounded ? g.source(program->body[static_cast<std::size_t>(partner[at])], 2) : g.source(program->body[at], 0);
         variance = std::max(variance, of(condition).variance);
         blends |= divergent[at];
       }
@@ -391,8 +389,8 @@ void Analysis::compute_variance() {
   }
 }
 
-/// Moves bounded loops out of the loop over chunks where that costs nothing: all chunks then do a turn before the next one. Threads that walk an
-/// array together, a block's length at a time, read it in order this way.
+/// Moves bounded loops out of the loop over chunks where that costs nothing: all chunks then do a turn before the next one. Threads that
+/// walk an array together, a block's length at a time, read it in order this way.
 void Analysis::raise_loops() {
   const Graph& g = program->graph;
   if (chunks == 1) return;
@@ -430,7 +428,8 @@ bool Analysis::uses_loads_from_before(int opener) const {
   const Graph& g = program->graph;
   const int close = partner[static_cast<std::size_t>(opener)];
   for (int q = opener + 1; q < close; ++q) {
-    std::vector<NodeId> used(g.sources(program->body[static_cast<std::size_t>(q)]).begin(), g.sources(program->body[static_cast<std::size_t>(q)]).end());
+    std::vector<NodeId> used(g.sources(program->body[static_cast<std::size_t>(q)]).begin(),
+                             g.sources(program->body[static_cast<std::size_t>(q)]).end());
     for (std::size_t i = 0; i < used.size(); ++i) {
       const int at = position[used[i].index()];
       if (at < 0 || at >= opener || literal(g, used[i]) || is_leaf(g.op(used[i]))) continue;
@@ -462,7 +461,9 @@ Result<Unit> Analysis::find_regions() {
     }
     Region r;
     r.begin = p;
-    const auto stops = [&](int q) { return block_level[static_cast<std::size_t>(q)] || g.op(program->body[static_cast<std::size_t>(q)]) == Op::Barrier; };
+    const auto stops = [&](int q) {
+      return block_level[static_cast<std::size_t>(q)] || g.op(program->body[static_cast<std::size_t>(q)]) == Op::Barrier;
+    };
     while (p < count && !stops(p)) {
       const NodeId n = program->body[static_cast<std::size_t>(p)];
       const InsArg* ins = instruction(g, n);
@@ -481,7 +482,8 @@ bool Analysis::recomputable(NodeId id, int& budget, int user_position) const {
   const Graph& g = program->graph;
   const Op op = g.op(id);
   if (literal(g, id) || is_leaf(op)) return true;
-  if (position[id.index()] >= 0 && region_of[static_cast<std::size_t>(position[id.index()])] < 0) return op == Op::Range;  // block level: at hand
+  if (position[id.index()] >= 0 && region_of[static_cast<std::size_t>(position[id.index()])] < 0)
+    return op == Op::Range;  // block level: at hand
   if (!is_pure(g, id) || op == Op::Index || --budget < 0) return false;
   for (const NodeId s : g.sources(id))
     if (!recomputable(s, budget, user_position)) return false;

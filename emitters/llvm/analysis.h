@@ -1,8 +1,9 @@
-// What the native emitter must know of a program before it writes code: which values are the same for all lanes of a chunk or advance by a constant
-// from lane to lane, which register variables need blending under a mask, and how barriers cut the body into regions. No LLVM here.
+// What the native emitter must know of a program before it writes code: which values are the same for all lanes of a chunk or advance by a
+// constant from lane to lane, which register variables need blending under a mask, and how barriers cut the body into regions. No LLVM
+// here.
 //
-// A chunk is `width` consecutive threads of a block (x fastest), the lanes of a vector. A region is a stretch of the body without barriers; it
-// runs for all chunks before the next one starts. Regions lie at *block level*: under control flow that is the same for the whole block.
+// A chunk is `width` consecutive threads of a block (x fastest), the lanes of a vector. A region is a stretch of the body without barriers;
+// it runs for all chunks before the next one starts. Regions lie at *block level*: under control flow that is the same for the whole block.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +25,9 @@ enum class Variance : std::uint8_t {
 
 struct NodeFacts {
   Variance variance = Variance::Block;
-  std::int64_t stride = 0;    // Affine
-  bool aligned = false;       // the value (Affine: its base) is a multiple of the width, which is a power of two
-  bool exact = false;         // integer whose computation never left its type's range, on any thread
+  std::int64_t stride = 0;  // Affine
+  bool aligned = false;     // the value (Affine: its base) is a multiple of the width, which is a power of two
+  bool exact = false;       // integer whose computation never left its type's range, on any thread
 };
 
 struct Variable {
@@ -54,32 +55,34 @@ class Analysis {
 
   const ir::Program* program = nullptr;
   int width = 1;
-  int chunks = 1;      // of a block, the partial one included
-  int tail = 0;        // live lanes of the last chunk when it is partial, else 0
+  int chunks = 1;  // of a block, the partial one included
+  int tail = 0;    // live lanes of the last chunk when it is partial, else 0
   bool uses_warp = false;
   bool has_barrier = false;
 
-  std::vector<int> partner;            // by position, as ir::Structure
+  std::vector<int> partner;  // by position, as ir::Structure
   std::vector<int> parent;
-  std::vector<int> position;           // by node, -1: not in the body
-  std::vector<NodeFacts> facts;        // by node
-  std::vector<bool> block_level;       // by position: an opener or closer whose span holds a barrier
-  std::vector<bool> divergent;         // by position of an opener: lanes of a chunk may go different ways
+  std::vector<int> position;      // by node, -1: not in the body
+  std::vector<NodeFacts> facts;   // by node
+  std::vector<bool> block_level;  // by position: an opener or closer whose span holds a barrier
+  std::vector<bool> divergent;    // by position of an opener: lanes of a chunk may go different ways
   std::vector<Variable> variables;
-  std::vector<int> variable_of;        // by node, -1
-  std::vector<bool> blend;             // by position of a STORE: lanes that are off must keep their value
-  std::vector<int> region_of;          // by position, -1: block level
+  std::vector<int> variable_of;  // by node, -1
+  std::vector<bool> blend;       // by position of a STORE: lanes that are off must keep their value
+  std::vector<int> region_of;    // by position, -1: block level
   std::vector<Region> regions;
-  std::vector<Crossing> crossing;      // by node
+  std::vector<Crossing> crossing;                // by node
   std::vector<std::vector<ir::NodeId>> imports;  // by region: nodes of other regions that it uses, sources first
 
   const NodeFacts& of(ir::NodeId id) const { return facts[id.index()]; }
   bool is_uniform(ir::NodeId id) const { return of(id).variance <= Variance::Chunk; }
-  bool is_block_uniform(ir::NodeId id) const { return of(id).variance == Variance::Block || (chunks == 1 && of(id).variance == Variance::Chunk); }
+  bool is_block_uniform(ir::NodeId id) const {
+    return of(id).variance == Variance::Block || (chunks == 1 && of(id).variance == Variance::Chunk);
+  }
   /// Is the variable's value wanted just before position `at` (after everything when `at` is the body's length)?
   bool live_before(int variable, int at) const;
-  /// What a STORE to a variable need write. In `loop { ...; v = WHERE(c, x, y); BACKEDGE(c) }` a thread with c false leaves, so x will do when nobody
-  /// reads v behind the loop.
+  /// What a STORE to a variable need write. In `loop { ...; v = WHERE(c, x, y); BACKEDGE(c) }` a thread with c false leaves, so x will do
+  /// when nobody reads v behind the loop.
   ir::NodeId stored_value(int store_position) const;
   /// An IF that a BACKEDGE with the same condition follows: a lane that skips it leaves the loop.
   bool is_loop_exit(int if_position) const;

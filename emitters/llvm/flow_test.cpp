@@ -261,7 +261,9 @@ TEST_CASE("warp operations, with a partial last warp and under divergent flow of
         sum = l == 0 ? term : sum + term;
       }
       const int mask = live == 32 ? -1 : (1 << live) - 1;
-      const int expected[12] = {from((thread * 7) & 31), from(lane - 3), from(lane + 9), from(lane ^ 5), all, any, bits, mask, add, least, exclusive, from(lane ^ 9)};
+      const int expected[12] = {
+          from((thread * 7) & 31), from(lane - 3), from(lane + 9), from(lane ^ 5), all, any, bits, mask, add, least, exclusive,
+          from(lane ^ 9)};
       for (int j = 0; j < 12; ++j) {
         INFO("operation " << j << ", thread " << k);
         REQUIRE(got[static_cast<std::size_t>(j)][static_cast<std::size_t>(k)] == expected[j]);
@@ -303,7 +305,8 @@ TEST_CASE("atomics on global and shared cells, one cell and many, old values use
     std::vector<int> expected(16, 0);
     std::uint64_t wanted = 5;
     expected[8] = 1 << 20;
-    for (const int v2 : x) ++expected[static_cast<std::size_t>(v2 & 7)], expected[8] = std::min(expected[8], v2), wanted += static_cast<std::uint64_t>(v2);
+    for (const int v2 : x)
+      ++expected[static_cast<std::size_t>(v2 & 7)], expected[8] = std::min(expected[8], v2), wanted += static_cast<std::uint64_t>(v2);
     expected[9] = n;
     expected[10] = n;  // each thread finds its own number there
     image.run(0, {address(x), address(cells), address(ranks), address(extreme), address(sum)}, {5, 1, 1});

@@ -22,7 +22,8 @@ void write32(std::uint8_t* at, std::uint32_t v) { std::memcpy(at, &v, 4); }
 
 bool fits(std::int64_t value, int bits) { return value >= -(std::int64_t{1} << (bits - 1)) && value < std::int64_t{1} << (bits - 1); }
 
-/// Resolves one reference. `s` is the target with its addend, `p` the place, both offsets in the image. Empty when done, else what is wrong.
+/// Resolves one reference. `s` is the target with its addend, `p` the place, both offsets in the image. Empty when done, else what is
+/// wrong.
 std::string relocate(std::uint16_t machine, std::uint32_t type, std::uint8_t* at, std::int64_t s, std::int64_t p) {
   const std::string unknown = "relocation of type " + std::to_string(type) + " depends on the load address";
   if (machine == llvm::ELF::EM_X86_64) {
@@ -119,7 +120,8 @@ Result<FlatImage> flatten_object(std::span<const std::uint8_t> object) {
       if (!addend) return err(text_of(addend.takeError()));
       const std::int64_t p = home->second + static_cast<std::int64_t>(relocation.getOffset());
       if (p < 0 || static_cast<std::size_t>(p) + 4 > image.bytes.size()) return err("a relocation outside of its section");
-      const std::string wrong = relocate(machine, static_cast<std::uint32_t>(relocation.getType()), image.bytes.data() + p, *s + *addend, p);
+      const std::string wrong =
+          relocate(machine, static_cast<std::uint32_t>(relocation.getType()), image.bytes.data() + p, *s + *addend, p);
       if (!wrong.empty()) return err(wrong);
     }
   }

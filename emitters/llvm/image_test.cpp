@@ -105,7 +105,8 @@ TEST_CASE("AArch64 assembly assembles to the emitted object's instructions") {
   const Program p = tempting(true);
   const std::vector<std::uint8_t> assembly = text(p, NativeLevel::Aarch64, NativeText::Asm);
   const std::string stem = SAREK_BINARY_DIR "/aarch64_image_test";
-  std::ofstream(stem + ".s", std::ios::binary).write(reinterpret_cast<const char*>(assembly.data()), static_cast<std::streamsize>(assembly.size()));
+  std::ofstream(stem + ".s", std::ios::binary)
+      .write(reinterpret_cast<const char*>(assembly.data()), static_cast<std::streamsize>(assembly.size()));
   REQUIRE(std::system(("clang-19 --target=aarch64-linux-gnu -c -o " + stem + ".o " + stem + ".s").c_str()) == 0);
   std::ifstream in(stem + ".o", std::ios::binary);
   const std::vector<std::uint8_t> assembled((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());

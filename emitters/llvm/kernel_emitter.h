@@ -1,5 +1,6 @@
-// Writes one program as one LLVM function, the NativeEntry. Internal to this folder: the class behind lower_control, lower_values, lower_memory, lower_warp
-// and lower_atomics, each a file of member functions. What is uniform, affine or varying is decided beforehand (analysis.h).
+// Writes one program as one LLVM function, the NativeEntry. Internal to this folder: the class behind lower_control, lower_values,
+// lower_memory, lower_warp and lower_atomics, each a file of member functions. What is uniform, affine or varying is decided beforehand
+// (analysis.h).
 #pragma once
 
 #include <llvm/IR/DIBuilder.h>
@@ -22,6 +23,10 @@ struct EmitFault : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// Copies of a guarded body without masks: of at most so many operations, nested at most so deep.
+inline constexpr int kCloneOperations = 800;
+inline constexpr int kCloneDepth = 3;
+
 /// A node's value for the current chunk.
 struct Lanes {
   enum class Form : std::uint8_t { None, Uniform, Affine, Vector };
@@ -32,8 +37,8 @@ struct Lanes {
 
 class KernelEmitter {
  public:
-  KernelEmitter(llvm::Module& module, const ir::Program& program, const Analysis& analysis, const NativeOptions& options, llvm::DIBuilder* debug,
-                llvm::DIFile* debug_file);
+  KernelEmitter(llvm::Module& module, const ir::Program& program, const Analysis& analysis, const NativeOptions& options,
+                llvm::DIBuilder* debug, llvm::DIFile* debug_file);
   /// Writes the function; throws EmitFault.
   llvm::Function* emit();
 
@@ -45,7 +50,7 @@ class KernelEmitter {
   using Value = llvm::Value;
   using Builder = llvm::IRBuilder<>;
 
-  // --- lower_control.cpp: the function's frame, block level, regions, structured flow
+  // --- lower_frame.cpp: the function's frame, block level, regions; lower_control.cpp: flow inside a chunk
   void emit_prologue();
   void emit_block_prologue(Value* block);
   void layout_shared();
@@ -69,7 +74,8 @@ class KernelEmitter {
   void emit_uniform_loop(int position);
   bool cheap_body(int begin, int end) const;
   bool worth_cloning(int position) const;
-  /// True for all lanes, as a scalar computed from bases alone; null when the condition is not made of index comparisons. Sound, not complete.
+  /// True for all lanes, as a scalar computed from bases alone; null when the condition is not made of index comparisons. Sound, not
+  /// complete.
   Value* all_lanes_hold(ir::NodeId condition, bool negated);
   Value* block_value(ir::NodeId id);
   void emit_variables_init();
@@ -110,7 +116,7 @@ class KernelEmitter {
   struct Place {
     ir::NodeId buffer;
     ir::Type type = ir::Type::Void;
-    Value* base = nullptr;   // pointer to cell 0 (variables of lanes: the array's start)
+    Value* base = nullptr;  // pointer to cell 0 (variables of lanes: the array's start)
     bool is_variable = false;
     bool lanes_apart = false;  // variable with one cell per lane: cell i of lane l lies at i * width + l
     bool is_shared = false;
@@ -153,8 +159,8 @@ class KernelEmitter {
   bool is_used(ir::NodeId id) const { return used_[id.index()]; }
 
   // --- types and small helpers
-  llvm::Type* scalar_type(ir::Type type);          // in registers; Bool is i1
-  llvm::Type* memory_type(ir::Type type);          // Bool is i8
+  llvm::Type* scalar_type(ir::Type type);  // in registers; Bool is i1
+  llvm::Type* memory_type(ir::Type type);  // Bool is i8
   llvm::Type* vector_type(llvm::Type* element) { return llvm::FixedVectorType::get(element, static_cast<unsigned>(width_)); }
   llvm::Type* value_type(ir::Type type, bool as_vector) { return as_vector ? vector_type(scalar_type(type)) : scalar_type(type); }
   llvm::Type* mask_storage_type();
@@ -164,8 +170,8 @@ class KernelEmitter {
   Value* lane_numbers(llvm::Type* element, std::int64_t stride);
   Value* any(Value* mask);
   Value* all(Value* mask);
-  Value* mask_bits(Value* mask);                    // integer of `width` bits, lane 0 lowest
-  Value* mask_and(Value* x, Value* y);              // null is "all"
+  Value* mask_bits(Value* mask);        // integer of `width` bits, lane 0 lowest
+  Value* mask_and(Value* x, Value* y);  // null is "all"
   Value* full_mask() { return llvm::ConstantInt::getTrue(vector_type(b_.getInt1Ty())); }
   Value* mask_or_full() { return mask_ ? mask_ : full_mask(); }
   Value* i32(std::int64_t v) { return b_.getInt32(static_cast<std::uint32_t>(v)); }
@@ -198,36 +204,36 @@ class KernelEmitter {
   const bool mask_registers_;  // i1 vectors live in registers of their own (AVX-512)
 
   llvm::Function* function_ = nullptr;
-  llvm::BasicBlock* entry_ = nullptr;      // allocas and slots
+  llvm::BasicBlock* entry_ = nullptr;  // allocas and slots
   Value* launch_ = nullptr;
   Value* first_block_ = nullptr;
-  std::vector<Value*> slots_;              // by slot: scalar, or pointer
-  std::vector<Value*> shared_base_;        // by node index of a Local BUFFER; sparse
+  std::vector<Value*> slots_;        // by slot: scalar, or pointer
+  std::vector<Value*> shared_base_;  // by node index of a Local BUFFER; sparse
   Value* shared_ = nullptr;
   Value* scratch_ = nullptr;
   Value* grid_[3] = {};
-  Value* group_[3] = {};                   // of the current block
+  Value* group_[3] = {};  // of the current block
   Value* block_number_ = nullptr;
-  Value* chunk_ = nullptr;                 // i32, of the current region's loop
-  Value* mask_ = nullptr;                  // of the lanes that are on; null: all
+  Value* chunk_ = nullptr;  // i32, of the current region's loop
+  Value* mask_ = nullptr;   // of the lanes that are on; null: all
   int clone_depth_ = 0;
-  int holds_ = -1;                         // position of an IF whose condition is known to hold here
+  int holds_ = -1;  // position of an IF whose condition is known to hold here
 
-  std::vector<Lanes> values_;              // by node index
-  std::vector<int> chunk_values_;          // entries of values_ to forget when the chunk ends
-  std::vector<Value*> variable_;           // by variable: where it lives inside the chunk
-  std::vector<Value*> variable_home_;      // by variable: offset in scratch or alloca of a persistent one
-  std::vector<Value*> crossing_home_;      // by node
-  std::vector<bool> used_;                 // by node: some node of the body has it as a source
-  std::vector<bool> unproven_;             // by node of an access: its bounds need a check (checked mode)
+  std::vector<Lanes> values_;          // by node index
+  std::vector<int> chunk_values_;      // entries of values_ to forget when the chunk ends
+  std::vector<Value*> variable_;       // by variable: where it lives inside the chunk
+  std::vector<Value*> variable_home_;  // by variable: offset in scratch or alloca of a persistent one
+  std::vector<Value*> crossing_home_;  // by node
+  std::vector<bool> used_;             // by node: some node of the body has it as a source
+  std::vector<bool> unproven_;         // by node of an access: its bounds need a check (checked mode)
 
   std::int64_t shared_bytes_ = 0;
   std::int64_t scratch_bytes_ = 0;
   std::int64_t stack_bytes_ = 0;
   std::vector<NativeFaultSite> fault_sites_;
-  Value* nowhere_ = nullptr;               // what lanes that are off write to
+  Value* nowhere_ = nullptr;  // what lanes that are off write to
   llvm::BasicBlock* fault_block_ = nullptr;
-  llvm::PHINode* fault_phi_[4] = {};       // site, thread, value, limit
+  llvm::PHINode* fault_phi_[4] = {};  // site, thread, value, limit
 };
 
 template <class F>

@@ -31,8 +31,8 @@ class LoadedImage {
   const NativeKernel& kernel(std::size_t i = 0) const { return image_.kernels[i]; }
 
   /// Runs all blocks in one call. `slots` as Program::slots; `buffer_bytes` per slot, needed by checked kernels.
-  artifact::NativeFault run(std::size_t kernel, const std::vector<std::uint64_t>& slots, std::array<std::int32_t, 3> grid, std::int64_t dynamic_shared_bytes = 0,
-                            const std::vector<std::int64_t>& buffer_bytes = {}) const {
+  artifact::NativeFault run(std::size_t kernel, const std::vector<std::uint64_t>& slots, std::array<std::int32_t, 3> grid,
+                            std::int64_t dynamic_shared_bytes = 0, const std::vector<std::int64_t>& buffer_bytes = {}) const {
     const NativeKernel& k = image_.kernels[kernel];
     const auto area = [](std::int64_t bytes) {
       const std::size_t size = (static_cast<std::size_t>(bytes) + 127) / 64 * 64;
@@ -71,7 +71,8 @@ inline bool cpu_runs(NativeLevel level) {
     case NativeLevel::Sse42: return __builtin_cpu_supports("sse4.2") != 0;
     case NativeLevel::Avx2: return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
     case NativeLevel::Avx512:
-      return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+      return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+             __builtin_cpu_supports("avx512vl");
     case NativeLevel::Aarch64: return false;
   }
 #elif defined(__aarch64__)

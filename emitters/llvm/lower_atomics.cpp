@@ -1,5 +1,5 @@
-// Atomics, lane after lane in order. Block-shared storage belongs to one worker, so plain loads and stores are atomic enough there; sums and the like to
-// one cell whose old value nobody asks for are reduced first.
+// Atomics, lane after lane in order. Block-shared storage belongs to one worker, so plain loads and stores are atomic enough there; sums
+// and the like to one cell whose old value nobody asks for are reduced first.
 #include <llvm/IR/Intrinsics.h>
 
 #include "emitters/llvm/kernel_emitter.h"
@@ -60,7 +60,8 @@ KernelEmitter::Value* KernelEmitter::atomic_update(Ins code, Type type, Value* p
     return b_.CreateBitCast(old, element);
   }
   if (code == Ins::AtomicCas && !is_float(type))
-    return b_.CreateExtractValue(b_.CreateAtomicCmpXchg(pointer, compare, operand, align, AtomicOrdering::Monotonic, AtomicOrdering::Monotonic), 0);
+    return b_.CreateExtractValue(
+        b_.CreateAtomicCmpXchg(pointer, compare, operand, align, AtomicOrdering::Monotonic, AtomicOrdering::Monotonic), 0);
   // The rest by comparing and swapping bits until nobody came between.
   llvm::LoadInst* first = b_.CreateAlignedLoad(word, pointer, align);
   first->setAtomic(AtomicOrdering::Monotonic);
@@ -80,13 +81,14 @@ KernelEmitter::Value* KernelEmitter::atomic_update(Ins code, Type type, Value* p
   return old;
 }
 
-/// One lane of a value, computed as a scalar of its own where that takes a few operations on neighbouring cells of a buffer that nobody writes: cheaper than
-/// taking a vector apart. Null when it is anything else.
+/// One lane of a value, computed as a scalar of its own where that takes a few operations on neighbouring cells of a buffer that nobody
+/// writes: cheaper than taking a vector apart. Null when it is anything else.
 KernelEmitter::Value* KernelEmitter::lane_scalar(NodeId id, int lane, int& budget) {
   if (!id || !is_known(id)) return nullptr;
   const Lanes lanes = get(id);
   if (lanes.form == Lanes::Form::Uniform) return lanes.value;
-  if (lanes.form == Lanes::Form::Affine) return b_.CreateAdd(lanes.value, llvm::ConstantInt::get(lanes.value->getType(), static_cast<std::uint64_t>(lanes.stride * lane)));
+  if (lanes.form == Lanes::Form::Affine)
+    return b_.CreateAdd(lanes.value, llvm::ConstantInt::get(lanes.value->getType(), static_cast<std::uint64_t>(lanes.stride * lane)));
   if (--budget < 0) return nullptr;
   const Op o = op(id);
   if (o == Op::Load) {
@@ -96,12 +98,16 @@ KernelEmitter::Value* KernelEmitter::lane_scalar(NodeId id, int lane, int& budge
     if (!is_known(source(place_node, 1))) return nullptr;
     Place place = place_of(place_node, true);
     const bool read_only = slot.param >= 0 && program_.params[static_cast<std::size_t>(slot.param)].access == Access::In;
-    if (!read_only || place.is_volatile || place.index.form != Lanes::Form::Affine || place.index.stride != 1 || place.type == Type::Bool) return nullptr;
+    if (!read_only || place.is_volatile || place.index.form != Lanes::Form::Affine || place.index.stride != 1 || place.type == Type::Bool)
+      return nullptr;
     place.index.value = wide_index(place.index.value, type(source(place_node, 1)));
     place.offset += lane;
-    return b_.CreateAlignedLoad(memory_type(place.type), cell_pointer(place, place.index.value), llvm::Align(static_cast<std::uint64_t>(type_bytes(place.type))));
+    return b_.CreateAlignedLoad(memory_type(place.type), cell_pointer(place, place.index.value),
+                                llvm::Align(static_cast<std::uint64_t>(type_bytes(place.type))));
   }
-  if (o != Op::And && o != Op::Or && o != Op::Xor && o != Op::Shl && o != Op::Shr && o != Op::Add && o != Op::Sub && o != Op::Mul && o != Op::Cast) return nullptr;
+  if (o != Op::And && o != Op::Or && o != Op::Xor && o != Op::Shl && o != Op::Shr && o != Op::Add && o != Op::Sub && o != Op::Mul &&
+      o != Op::Cast)
+    return nullptr;
   if (!is_int(type(id))) return nullptr;
   // The operation itself, with this lane's operands standing in for the vectors.
   std::vector<std::pair<std::size_t, Lanes>> kept;
@@ -181,7 +187,8 @@ Lanes KernelEmitter::emit_atomic(NodeId id) {
       Value* index = lane_scalar(index_node, l, budget);
       if (!index) index = b_.CreateExtractElement(indices, lane);
       Value* pointer = cell_pointer(place, wide_index(index, index_type));
-      Value* old = atomic_update(code, t, pointer, b_.CreateExtractElement(operands, lane), is_cas ? b_.CreateExtractElement(compares, lane) : nullptr, place.is_shared);
+      Value* old = atomic_update(code, t, pointer, b_.CreateExtractElement(operands, lane),
+                                 is_cas ? b_.CreateExtractElement(compares, lane) : nullptr, place.is_shared);
       if (is_used(id)) results = b_.CreateInsertElement(results, old, lane);
     }
     return {Lanes::Form::Vector, results, 0};
@@ -192,7 +199,9 @@ Lanes KernelEmitter::emit_atomic(NodeId id) {
     b_.CreateStore(v, slot);
     return slot;
   };
-  const auto lane_of = [&](Value* slot, llvm::Type* type, Value* lane) { return b_.CreateLoad(type, b_.CreateInBoundsGEP(type, slot, lane)); };
+  const auto lane_of = [&](Value* slot, llvm::Type* type, Value* lane) {
+    return b_.CreateLoad(type, b_.CreateInBoundsGEP(type, slot, lane));
+  };
   Value* index_table = table(indices);
   Value* operand_table = table(operands);
   Value* compare_table = is_cas ? table(compares) : nullptr;
@@ -209,7 +218,8 @@ Lanes KernelEmitter::emit_atomic(NodeId id) {
   left->addIncoming(bits, before);
   Value* lane = b_.CreateZExtOrTrunc(b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, left, b_.getTrue()), b_.getInt64Ty());
   Value* pointer = cell_pointer(place, wide_index(lane_of(index_table, scalar_type(index_type), lane), index_type));
-  Value* old = atomic_update(code, t, pointer, lane_of(operand_table, element, lane), is_cas ? lane_of(compare_table, element, lane) : nullptr, place.is_shared);
+  Value* old = atomic_update(code, t, pointer, lane_of(operand_table, element, lane),
+                             is_cas ? lane_of(compare_table, element, lane) : nullptr, place.is_shared);
   if (result_table) b_.CreateStore(old, b_.CreateInBoundsGEP(element, result_table, lane));
   Value* rest = b_.CreateAnd(left, b_.CreateSub(left, llvm::ConstantInt::get(word, 1)));
   left->addIncoming(rest, b_.GetInsertBlock());

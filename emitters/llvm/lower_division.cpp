@@ -1,5 +1,5 @@
-// Integer division with the contract's meaning: total (x / 0 = x, x % 0 = 0, MIN / -1 = MIN), truncating or rounding down. Vectors of narrow integers are
-// divided as floats, exactly: CPUs have no vector division of integers.
+// Integer division with the contract's meaning: total (x / 0 = x, x % 0 = 0, MIN / -1 = MIN), truncating or rounding down. Vectors of
+// narrow integers are divided as floats, exactly: CPUs have no vector division of integers.
 #include "emitters/llvm/kernel_emitter.h"
 
 namespace sarek::emit {
@@ -12,8 +12,8 @@ KernelEmitter::Value* KernelEmitter::divide_lanes(Type type, Value* x, Value* y)
   const bool sign = is_signed(type);
   // A 64-bit lane has no exact float; a scalar has its own instruction.
   if (!x->getType()->isVectorTy() || bits == 64) return sign ? b_.CreateSDiv(x, y) : b_.CreateUDiv(x, y);
-  // With |x|, |y| < 2^b: a quotient that is not whole is at least 1 / |y| away from the next integer, and |x / y| * |y| < 2^b makes that more
-  // than |x / y| * 2^-b. Half an ulp of a format of at least b + 1 bits is less, so rounding cannot reach the integer.
+  // With |x|, |y| < 2^b: a quotient that is not whole is at least 1 / |y| away from the next integer, and |x / y| * |y| < 2^b makes that
+  // more than |x / y| * 2^-b. Half an ulp of a format of at least b + 1 bits is less, so rounding cannot reach the integer.
   llvm::Type* real = vector_type(bits == 32 ? b_.getDoubleTy() : b_.getFloatTy());
   Value* a = sign ? b_.CreateSIToFP(x, real) : b_.CreateUIToFP(x, real);
   Value* b = sign ? b_.CreateSIToFP(y, real) : b_.CreateUIToFP(y, real);

@@ -1,5 +1,5 @@
-// Places, loads and stores: scalar where all lanes mean one cell, contiguous where they mean neighbours, gathers and scatters otherwise; register variables;
-// the checks of checked kernels.
+// Places, loads and stores: scalar where all lanes mean one cell, contiguous where they mean neighbours, gathers and scatters otherwise;
+// register variables; the checks of checked kernels.
 #include <llvm/IR/Intrinsics.h>
 
 #include "emitters/llvm/kernel_emitter.h"
@@ -13,9 +13,9 @@ namespace {
 constexpr int kLaunchFault = 48, kLaunchBufferBytes = 56;  // NativeLaunch; native.cpp asserts them
 }
 
-// An index is sign-extended to 64 bits. For consecutive lanes only the base is, which is right although the sum may wrap in 32 bits for some lane: a lane
-// that accesses memory has an index in [0, length), fewer than `width * stride` away from the base, and no sum on the way to it can leave the
-// type: upwards it would pass the length, and the base is less than that distance below 0.
+// An index is sign-extended to 64 bits. For consecutive lanes only the base is, which is right although the sum may wrap in 32 bits for
+// some lane: a lane that accesses memory has an index in [0, length), fewer than `width * stride` away from the base, and no sum on the way
+// to it can leave the type: upwards it would pass the length, and the base is less than that distance below 0.
 
 KernelEmitter::Place KernelEmitter::place_of(NodeId index_node, bool memory) {
   Place place;
@@ -41,8 +41,8 @@ KernelEmitter::Place KernelEmitter::place_of(NodeId index_node, bool memory) {
   }
   if (!place.base) fail(index_node, "storage without a place");
   place.index = get(index);
-  // A literal added to the index becomes a displacement, so that neighbours share one address. In range by the same argument: for c >= -1 the
-  // sum cannot wrap into [0, length).
+  // A literal added to the index becomes a displacement, so that neighbours share one address. In range by the same argument: for c >= -1
+  // the sum cannot wrap into [0, length).
   if (memory && op(index) == Op::Add && type(index) == Type::I32 && place.index.form != Lanes::Form::None) {
     for (const std::size_t side : {std::size_t{1}, std::size_t{0}}) {
       const auto c = integer_literal(graph(), source(index, side));
@@ -76,14 +76,16 @@ KernelEmitter::Value* KernelEmitter::lane_pointers(const Place& place) {
   return b_.CreateGEP(cell, base, vector_of(place.index));
 }
 
-// Where the machine has no masked access of the kind, LLVM would branch around every lane. Lanes that are off are sent to a harmless address instead.
+// Where the machine has no masked access of the kind, LLVM would branch around every lane. Lanes that are off are sent to a harmless
+// address instead.
 
 KernelEmitter::Value* KernelEmitter::load_lanewise(const Place& place, Value* mask, Value* passthru) {
   llvm::Type* cell = memory_type(place.type);
   Value* pointers = b_.CreateSelect(mask, lane_pointers(place), splat(launch_));  // the launch's description can always be read
   Value* loaded = llvm::PoisonValue::get(vector_type(cell));
   for (int l = 0; l < width_; ++l) {
-    Value* lane = b_.CreateAlignedLoad(cell, b_.CreateExtractElement(pointers, i64(l)), llvm::Align(static_cast<std::uint64_t>(type_bytes(place.type))));
+    Value* lane = b_.CreateAlignedLoad(cell, b_.CreateExtractElement(pointers, i64(l)),
+                                       llvm::Align(static_cast<std::uint64_t>(type_bytes(place.type))));
     loaded = b_.CreateInsertElement(loaded, lane, i64(l));
   }
   return b_.CreateSelect(mask, loaded, passthru);
@@ -93,12 +95,14 @@ void KernelEmitter::store_lanewise(const Place& place, Value* value, Value* mask
   if (!nowhere_) nowhere_ = entry_alloca(b_.getInt64Ty(), "nowhere");
   Value* pointers = b_.CreateSelect(mask, lane_pointers(place), splat(nowhere_));
   for (int l = 0; l < width_; ++l)
-    b_.CreateAlignedStore(b_.CreateExtractElement(value, i64(l)), b_.CreateExtractElement(pointers, i64(l)), llvm::Align(static_cast<std::uint64_t>(type_bytes(place.type))));
+    b_.CreateAlignedStore(b_.CreateExtractElement(value, i64(l)), b_.CreateExtractElement(pointers, i64(l)),
+                          llvm::Align(static_cast<std::uint64_t>(type_bytes(place.type))));
 }
 
 bool KernelEmitter::has_masked(Type type, bool contiguous, bool store) const {
   switch (options_.level) {
-    case NativeLevel::Sse42: case NativeLevel::Aarch64: return false;
+    case NativeLevel::Sse42:
+    case NativeLevel::Aarch64: return false;
     case NativeLevel::Avx2: return type_bits(type) >= 32 && (contiguous || !store);
     case NativeLevel::Avx512: return contiguous || type_bits(type) >= 32;
   }
@@ -137,10 +141,8 @@ void KernelEmitter::store_vector(const Place& place, Value* value, Value* mask) 
       value = b_.CreateVectorReverse(value);
     }
     Value* pointer = cell_pointer(place, first);
-    if (mask)
-      b_.CreateMaskedStore(value, pointer, align, mask);
-    else
-      b_.CreateAlignedStore(value, pointer, align, place.is_volatile);
+    if (mask) b_.CreateMaskedStore(value, pointer, align, mask);
+    else b_.CreateAlignedStore(value, pointer, align, place.is_volatile);
     return;
   }
   b_.CreateMaskedScatter(value, lane_pointers(place), align, mask ? mask : full_mask());
@@ -164,7 +166,8 @@ Lanes KernelEmitter::emit_load(NodeId id) {
   if (one_cell && (!gated || uniform_gate)) {
     llvm::Type* cell = memory_type(place.type);
     const auto load = [&] {
-      llvm::LoadInst* l = b_.CreateAlignedLoad(cell, cell_pointer(place, place.index.value), llvm::Align(static_cast<std::uint64_t>(type_bytes(place.type))));
+      llvm::LoadInst* l = b_.CreateAlignedLoad(cell, cell_pointer(place, place.index.value),
+                                               llvm::Align(static_cast<std::uint64_t>(type_bytes(place.type))));
       l->setVolatile(place.is_volatile);
       return to_register(l, t);
     };
@@ -226,7 +229,8 @@ void KernelEmitter::emit_store(int position, NodeId id) {
     }
     scalar = b_.CreateExtractElement(vector_of(value), lane);
   }
-  llvm::StoreInst* store = b_.CreateAlignedStore(to_memory(scalar, t), cell_pointer(place, place.index.value), llvm::Align(static_cast<std::uint64_t>(type_bytes(t))));
+  llvm::StoreInst* store = b_.CreateAlignedStore(to_memory(scalar, t), cell_pointer(place, place.index.value),
+                                                 llvm::Align(static_cast<std::uint64_t>(type_bytes(t))));
   store->setVolatile(place.is_volatile);
   if (after) {
     b_.CreateBr(after);
@@ -252,7 +256,9 @@ Lanes KernelEmitter::load_variable(NodeId id, const Place& place) {
   const Lanes::Form form = as_vector ? Lanes::Form::Vector : Lanes::Form::Uniform;
   if (var.cells == 1) {
     if (t == Type::Bool)
-      return choose({form, as_vector ? mask_from_storage(b_.CreateLoad(mask_storage_type(), place.base)) : b_.CreateLoad(b_.getInt1Ty(), place.base), 0});
+      return choose(
+          {form, as_vector ? mask_from_storage(b_.CreateLoad(mask_storage_type(), place.base)) : b_.CreateLoad(b_.getInt1Ty(), place.base),
+           0});
     return choose({form, b_.CreateLoad(value_type(t, as_vector), place.base), 0});
   }
   // An array. A gate may guard an index out of bounds; such lanes read cell 0, which exists.
@@ -275,7 +281,8 @@ Lanes KernelEmitter::load_variable(NodeId id, const Place& place) {
   lanes = clamp(lanes);
   if (as_vector) lanes = b_.CreateAdd(b_.CreateMul(lanes, splat(i64(width_))), lane_numbers(b_.getInt64Ty(), 1));
   const llvm::Align align(static_cast<std::uint64_t>(type_bytes(t)));
-  Value* loaded = b_.CreateMaskedGather(vector_type(cell), b_.CreateGEP(cell, place.base, lanes), align, full_mask(), llvm::PoisonValue::get(vector_type(cell)));
+  Value* loaded = b_.CreateMaskedGather(vector_type(cell), b_.CreateGEP(cell, place.base, lanes), align, full_mask(),
+                                        llvm::PoisonValue::get(vector_type(cell)));
   return choose({Lanes::Form::Vector, to_register(loaded, t), 0});
 }
 
@@ -356,7 +363,8 @@ KernelEmitter::Value* KernelEmitter::buffer_length(NodeId buffer, std::int64_t& 
   if (p->size) return i64(*p->size);
   if (op(buffer) == Op::Buffer) {
     for (std::size_t i = 0; i < program_.slots.size(); ++i)
-      if (program_.slots[i].kind == Slot::Kind::SharedLength && program_.slots[i].of_slot == p->slot) return b_.CreateZExt(slots_[i], b_.getInt64Ty());
+      if (program_.slots[i].kind == Slot::Kind::SharedLength && program_.slots[i].of_slot == p->slot)
+        return b_.CreateZExt(slots_[i], b_.getInt64Ty());
     fail(buffer, "storage without a length");
   }
   const Slot& slot = program_.slots[static_cast<std::size_t>(p->slot)];
@@ -433,7 +441,8 @@ BasicBlock* KernelEmitter::fault_block() {
   BasicBlock* unlock = block("unlock");
   b_.CreateBr(lock);
   b_.SetInsertPoint(lock);
-  Value* swapped = b_.CreateAtomicCmpXchg(record, i32(0), i32(1), llvm::Align(4), llvm::AtomicOrdering::Acquire, llvm::AtomicOrdering::Monotonic);
+  Value* swapped =
+      b_.CreateAtomicCmpXchg(record, i32(0), i32(1), llvm::Align(4), llvm::AtomicOrdering::Acquire, llvm::AtomicOrdering::Monotonic);
   b_.CreateCondBr(b_.CreateExtractValue(swapped, 1), locked, lock);
   b_.SetInsertPoint(locked);
   // Of several faults the one of the least block and thread is kept.

@@ -1,5 +1,5 @@
-// Pure operations, each with exactly the contract's meaning (numerics): no fast-math flag, no contraction, no library call. What the target lacks was
-// legalised before; what native_capabilities claims is written out here where the machine's own operation means less.
+// Pure operations, each with exactly the contract's meaning (numerics): no fast-math flag, no contraction, no library call. What the target
+// lacks was legalised before; what native_capabilities claims is written out here where the machine's own operation means less.
 #include <llvm/IR/Intrinsics.h>
 
 #include <cmath>
@@ -18,11 +18,23 @@ llvm::Type* KernelEmitter::scalar_type(Type type) {
     case Type::F32: return b_.getFloatTy();
     case Type::F64: return b_.getDoubleTy();
     // Narrow floats are carried as their bits: their arithmetic was widened, and no pass can then mistake them for numbers.
-    case Type::F16: case Type::Bf16: case Type::I16: case Type::U16: return b_.getInt16Ty();
-    case Type::I8: case Type::U8: case Type::F8e4m3: case Type::F8e5m2: case Type::F8e4m3fnuz: case Type::F8e5m2fnuz: return b_.getInt8Ty();
-    case Type::I32: case Type::U32: return b_.getInt32Ty();
-    case Type::I64: case Type::U64: return b_.getInt64Ty();
-    case Type::Void: case Type::WeakInt: case Type::WeakFloat: break;
+    case Type::F16:
+    case Type::Bf16:
+    case Type::I16:
+    case Type::U16: return b_.getInt16Ty();
+    case Type::I8:
+    case Type::U8:
+    case Type::F8e4m3:
+    case Type::F8e5m2:
+    case Type::F8e4m3fnuz:
+    case Type::F8e5m2fnuz: return b_.getInt8Ty();
+    case Type::I32:
+    case Type::U32: return b_.getInt32Ty();
+    case Type::I64:
+    case Type::U64: return b_.getInt64Ty();
+    case Type::Void:
+    case Type::WeakInt:
+    case Type::WeakFloat: break;
   }
   throw EmitFault("kernel `" + program_.name + "`: a value of type " + std::string(type_name(type)));
 }
@@ -44,7 +56,9 @@ KernelEmitter::Value* KernelEmitter::to_memory(Value* x, Type type) {
 // Where masks have no registers of their own they live, across blocks, as lanes of all ones or zeros: what blends and masked accesses read.
 llvm::Type* KernelEmitter::mask_storage_type() { return vector_type(mask_registers_ ? b_.getInt1Ty() : b_.getInt32Ty()); }
 
-KernelEmitter::Value* KernelEmitter::mask_to_storage(Value* mask) { return mask_registers_ ? mask : b_.CreateSExt(mask, mask_storage_type()); }
+KernelEmitter::Value* KernelEmitter::mask_to_storage(Value* mask) {
+  return mask_registers_ ? mask : b_.CreateSExt(mask, mask_storage_type());
+}
 
 KernelEmitter::Value* KernelEmitter::mask_from_storage(Value* stored) {
   return mask_registers_ ? stored : b_.CreateICmpSLT(stored, llvm::Constant::getNullValue(stored->getType()));
@@ -99,7 +113,8 @@ Lanes KernelEmitter::leaf(NodeId id) {
     return outermost ? q : b_.CreateURem(q, llvm::ConstantInt::get(thread->getType(), static_cast<std::uint64_t>(extent)));
   };
   switch (analysis_.of(id).variance) {
-    case Variance::Block: case Variance::Chunk: return uniform(coordinate(first));
+    case Variance::Block:
+    case Variance::Chunk: return uniform(coordinate(first));
     case Variance::Affine: return {Lanes::Form::Affine, coordinate(first), 1};
     case Variance::Varying: break;
   }
@@ -169,7 +184,8 @@ KernelEmitter::Value* KernelEmitter::compute(NodeId id, bool as_vector) {
   const std::size_t count = graph().sources(id).size();
   const Type from = type(source(id, 0));
   const auto arithmetic = [&](Type u) {
-    if (is_float(u) && u != Type::F32 && u != Type::F64) fail(id, "arithmetic on " + std::string(type_name(u)) + " should have been widened");
+    if (is_float(u) && u != Type::F32 && u != Type::F64)
+      fail(id, "arithmetic on " + std::string(type_name(u)) + " should have been widened");
     return is_float(u);
   };
   if (o == Op::Cdiv || o == Op::Cmod || o == Op::Floordiv || o == Op::Floormod) return divide(id, o, as_vector);
@@ -190,7 +206,8 @@ KernelEmitter::Value* KernelEmitter::compute(NodeId id, bool as_vector) {
     case Op::Sqrt: arithmetic(t); return b_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x);
     case Op::Neg: return arithmetic(t) ? b_.CreateFNeg(x) : b_.CreateNeg(x);
     case Op::Trunc: return arithmetic(t) ? b_.CreateUnaryIntrinsic(llvm::Intrinsic::trunc, x) : x;
-    case Op::Shl: case Op::Shr: {
+    case Op::Shl:
+    case Op::Shr: {
       // Counts are taken modulo the width; a count may have another type than the value.
       Value* n = convert(y, type(source(id, 1)), t);
       n = b_.CreateAnd(n, llvm::ConstantInt::get(n->getType(), static_cast<std::uint64_t>(type_bits(t) - 1)));
@@ -220,15 +237,61 @@ KernelEmitter::Value* KernelEmitter::compute(NodeId id, bool as_vector) {
     case Op::Bitcast:
       if (is_float(from) && !is_float(t)) x = integer_of_float(x, from);
       return x->getType() == value_type(t, as_vector) ? x : b_.CreateBitCast(x, value_type(t, as_vector));
-    case Op::Exp2: case Op::Log2: case Op::Sin: case Op::Pow: case Op::Threefry: fail(id, "has no exact definition on this backend");
-    case Op::Max: case Op::Cdiv: case Op::Cmod: case Op::Floordiv: case Op::Floormod:  // above
-    case Op::Special: case Op::Buffer: case Op::Alloc: case Op::Noop: case Op::Param: case Op::Call: case Op::Program: case Op::Linear:
-    case Op::Source: case Op::Binary: case Op::Sink: case Op::After: case Op::Group: case Op::Stack: case Op::Getaddr: case Op::Index:
-    case Op::Shrink: case Op::Load: case Op::Store: case Op::Wmma: case Op::Barrier: case Op::Range: case Op::If: case Op::End: case Op::Endif:
-    case Op::Backedge: case Op::Const: case Op::Custom: case Op::Customi: case Op::Ins: case Op::ContiguousBackward: case Op::Detach:
-    case Op::Stage: case Op::Copy: case Op::Mselect: case Op::Mstack: case Op::CustomFunction: case Op::Reshape: case Op::Permute:
-    case Op::Expand: case Op::Pad: case Op::Flip: case Op::Unshard: case Op::Reduce: case Op::Allreduce:
-      break;
+    case Op::Exp2:
+    case Op::Log2:
+    case Op::Sin:
+    case Op::Pow:
+    case Op::Threefry: fail(id, "has no exact definition on this backend");
+    case Op::Max:
+    case Op::Cdiv:
+    case Op::Cmod:
+    case Op::Floordiv:
+    case Op::Floormod:  // above
+    case Op::Special:
+    case Op::Buffer:
+    case Op::Alloc:
+    case Op::Noop:
+    case Op::Param:
+    case Op::Call:
+    case Op::Program:
+    case Op::Linear:
+    case Op::Source:
+    case Op::Binary:
+    case Op::Sink:
+    case Op::After:
+    case Op::Group:
+    case Op::Stack:
+    case Op::Getaddr:
+    case Op::Index:
+    case Op::Shrink:
+    case Op::Load:
+    case Op::Store:
+    case Op::Wmma:
+    case Op::Barrier:
+    case Op::Range:
+    case Op::If:
+    case Op::End:
+    case Op::Endif:
+    case Op::Backedge:
+    case Op::Const:
+    case Op::Custom:
+    case Op::Customi:
+    case Op::Ins:
+    case Op::ContiguousBackward:
+    case Op::Detach:
+    case Op::Stage:
+    case Op::Copy:
+    case Op::Mselect:
+    case Op::Mstack:
+    case Op::CustomFunction:
+    case Op::Reshape:
+    case Op::Permute:
+    case Op::Expand:
+    case Op::Pad:
+    case Op::Flip:
+    case Op::Unshard:
+    case Op::Reduce:
+    case Op::Allreduce: break;
   }
   fail(id, "is no arithmetic");
 }
@@ -240,10 +303,11 @@ KernelEmitter::Value* KernelEmitter::compute_ins(NodeId id, bool as_vector) {
   if (code == Ins::Min) return min_max_of(id, false, as_vector);
   Value* x = operand(source(id, 0), as_vector);
   const bool real = is_float(from);
-  if (real && from != Type::F32 && from != Type::F64) fail(id, "arithmetic on " + std::string(type_name(from)) + " should have been widened");
+  if (real && from != Type::F32 && from != Type::F64)
+    fail(id, "arithmetic on " + std::string(type_name(from)) + " should have been widened");
   const auto count = [&](ID intrinsic) {
-    Value* n = intrinsic == llvm::Intrinsic::ctpop ? b_.CreateUnaryIntrinsic(intrinsic, x)
-                                                   : b_.CreateBinaryIntrinsic(intrinsic, x, b_.getFalse());
+    Value* n =
+        intrinsic == llvm::Intrinsic::ctpop ? b_.CreateUnaryIntrinsic(intrinsic, x) : b_.CreateBinaryIntrinsic(intrinsic, x, b_.getFalse());
     return b_.CreateZExtOrTrunc(n, value_type(t, as_vector));
   };
   if (code == Ins::Abs) {
@@ -302,10 +366,12 @@ KernelEmitter::Value* KernelEmitter::min_max_of(NodeId id, bool max, bool as_vec
 KernelEmitter::Value* KernelEmitter::min_max(Value* x, Value* y, bool max, Type type, const ConstValue* literal_y) {
   if (!is_float(type)) {
     const bool sign = is_signed(type);
-    const ID intrinsic = max ? (sign ? llvm::Intrinsic::smax : llvm::Intrinsic::umax) : (sign ? llvm::Intrinsic::smin : llvm::Intrinsic::umin);
+    const ID intrinsic =
+        max ? (sign ? llvm::Intrinsic::smax : llvm::Intrinsic::umax) : (sign ? llvm::Intrinsic::smin : llvm::Intrinsic::umin);
     return b_.CreateBinaryIntrinsic(intrinsic, x, y);
   }
-  if (type != Type::F32 && type != Type::F64) throw EmitFault("kernel `" + program_.name + "`: minimum of a narrow float should have been widened");
+  if (type != Type::F32 && type != Type::F64)
+    throw EmitFault("kernel `" + program_.name + "`: minimum of a narrow float should have been widened");
   // One machine instruction on x86: y when the operands are equal or one is NaN.
   Value* chosen = b_.CreateSelect(max ? b_.CreateFCmpOGT(x, y) : b_.CreateFCmpOLT(x, y), x, y);
   if (literal_y && literal_y->kind == ConstValue::Kind::Float && literal_y->number == literal_y->number) {
@@ -340,15 +406,16 @@ KernelEmitter::Value* KernelEmitter::integer_of_float(Value* x, Type float_type)
   } else {
     return x;
   }
-  return b_.CreateSelect(nan, llvm::ConstantInt::get(bits->getType(), canonical_nan(float_type, float_type == Type::F64 ? 0x7fffffffffffffffull
-                                                                                             : float_type == Type::F32 ? 0x7fffffffull
-                                                                                                                       : 0x7fffull)),
+  return b_.CreateSelect(nan,
+                         llvm::ConstantInt::get(bits->getType(), canonical_nan(float_type, float_type == Type::F64   ? 0x7fffffffffffffffull
+                                                                                           : float_type == Type::F32 ? 0x7fffffffull
+                                                                                                                     : 0x7fffull)),
                          bits);
 }
 
 KernelEmitter::Value* KernelEmitter::float_to_int(Value* x, Type from, Type to) {
-  // Truncate, saturate, NaN to 0. The bounds are powers of two or zero, exact in every format that gets here; the conversion itself sees numbers in
-  // range only.
+  // Truncate, saturate, NaN to 0. The bounds are powers of two or zero, exact in every format that gets here; the conversion itself sees
+  // numbers in range only.
   const int bits = type_bits(to);
   llvm::Type* real = x->getType();
   llvm::Type* whole = value_type(to, real->isVectorTy());
@@ -360,7 +427,8 @@ KernelEmitter::Value* KernelEmitter::float_to_int(Value* x, Type from, Type to) 
   Value* floor = llvm::ConstantFP::get(real, least);
   safe = b_.CreateSelect(b_.CreateFCmpOGT(safe, floor), safe, floor);
   Value* result = is_signed(to) ? b_.CreateFPToSI(safe, whole) : b_.CreateFPToUI(safe, whole);
-  const llvm::APInt greatest = is_signed(to) ? llvm::APInt::getSignedMaxValue(static_cast<unsigned>(bits)) : llvm::APInt::getMaxValue(static_cast<unsigned>(bits));
+  const llvm::APInt greatest =
+      is_signed(to) ? llvm::APInt::getSignedMaxValue(static_cast<unsigned>(bits)) : llvm::APInt::getMaxValue(static_cast<unsigned>(bits));
   return b_.CreateSelect(b_.CreateFCmpOGE(x, llvm::ConstantFP::get(real, above)), llvm::ConstantInt::get(whole, greatest), result);
 }
 
@@ -389,8 +457,8 @@ KernelEmitter::Value* KernelEmitter::convert(Value* x, Type from, Type to) {
   } else if (real_to && is_plain(to)) {
     return is_signed(from) ? b_.CreateSIToFP(x, target) : b_.CreateUIToFP(x, target);
   }
-  throw EmitFault("kernel `" + program_.name + "`: the conversion of " + std::string(type_name(from)) + " to " + std::string(type_name(to)) +
-                  " should have been written out");
+  throw EmitFault("kernel `" + program_.name + "`: the conversion of " + std::string(type_name(from)) + " to " +
+                  std::string(type_name(to)) + " should have been written out");
 }
 
 }  // namespace sarek::emit

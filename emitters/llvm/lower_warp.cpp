@@ -1,5 +1,5 @@
-// Exchange between the lanes of a warp. A kernel that uses it is compiled with 32 lanes per chunk, so a warp is one vector: lanes that are on are the live
-// ones, arrival is given, and nothing goes through memory that others see.
+// Exchange between the lanes of a warp. A kernel that uses it is compiled with 32 lanes per chunk, so a warp is one vector: lanes that are
+// on are the live ones, arrival is given, and nothing goes through memory that others see.
 #include <llvm/IR/Intrinsics.h>
 
 #include "emitters/llvm/kernel_emitter.h"
@@ -12,7 +12,10 @@ Lanes KernelEmitter::emit_warp(NodeId id) {
   if (width_ != 32) fail(id, "warps need 32 lanes");
   const auto uniform = [](Value* v) { return Lanes{Lanes::Form::Uniform, v, 0}; };
   switch (graph().arg_as<InsArg>(id)->code) {
-    case Ins::Shuffle: case Ins::ShuffleUp: case Ins::ShuffleDown: case Ins::ShuffleXor: return {Lanes::Form::Vector, shuffle(id), 0};
+    case Ins::Shuffle:
+    case Ins::ShuffleUp:
+    case Ins::ShuffleDown:
+    case Ins::ShuffleXor: return {Lanes::Form::Vector, shuffle(id), 0};
     case Ins::VoteAny: return uniform(any(mask_and(mask_, vector_of(source(id, 0)))));
     case Ins::VoteAll: {
       Value* p = vector_of(source(id, 0));
@@ -20,12 +23,37 @@ Lanes KernelEmitter::emit_warp(NodeId id) {
     }
     case Ins::Ballot: return uniform(mask_bits(mask_and(mask_, vector_of(source(id, 0)))));
     case Ins::ActiveMask: return uniform(mask_bits(mask_or_full()));
-    case Ins::ReduceAdd: case Ins::ReduceMin: case Ins::ReduceMax: case Ins::ReduceAnd: case Ins::ReduceOr: case Ins::ReduceXor: return reduce(id);
-    case Ins::Min: case Ins::Abs: case Ins::Floor: case Ins::Ceil: case Ins::Round: case Ins::Copysign: case Ins::Clz: case Ins::Ctz:
-    case Ins::Popcount: case Ins::MulHigh: case Ins::WarpBarrier: case Ins::FenceBlock: case Ins::FenceDevice: case Ins::AtomicAdd: case Ins::AtomicSub:
-    case Ins::AtomicExchange: case Ins::AtomicMin: case Ins::AtomicMax: case Ins::AtomicAnd: case Ins::AtomicOr: case Ins::AtomicXor:
-    case Ins::AtomicInc: case Ins::AtomicDec: case Ins::AtomicCas: case Ins::Trap:
-      break;
+    case Ins::ReduceAdd:
+    case Ins::ReduceMin:
+    case Ins::ReduceMax:
+    case Ins::ReduceAnd:
+    case Ins::ReduceOr:
+    case Ins::ReduceXor: return reduce(id);
+    case Ins::Min:
+    case Ins::Abs:
+    case Ins::Floor:
+    case Ins::Ceil:
+    case Ins::Round:
+    case Ins::Copysign:
+    case Ins::Clz:
+    case Ins::Ctz:
+    case Ins::Popcount:
+    case Ins::MulHigh:
+    case Ins::WarpBarrier:
+    case Ins::FenceBlock:
+    case Ins::FenceDevice:
+    case Ins::AtomicAdd:
+    case Ins::AtomicSub:
+    case Ins::AtomicExchange:
+    case Ins::AtomicMin:
+    case Ins::AtomicMax:
+    case Ins::AtomicAnd:
+    case Ins::AtomicOr:
+    case Ins::AtomicXor:
+    case Ins::AtomicInc:
+    case Ins::AtomicDec:
+    case Ins::AtomicCas:
+    case Ins::Trap: break;
   }
   fail(id, "not a warp instruction");
 }
@@ -69,7 +97,8 @@ KernelEmitter::Value* KernelEmitter::shuffle(NodeId id) {
   Value* table = entry_alloca(own->getType(), "lanes");
   b_.CreateStore(own, table);
   Value* places = b_.CreateGEP(cell, table, b_.CreateZExt(from, vector_type(b_.getInt64Ty())));
-  Value* moved = b_.CreateMaskedGather(own->getType(), places, llvm::Align(static_cast<std::uint64_t>(type_bytes(t))), full_mask(), llvm::PoisonValue::get(own->getType()));
+  Value* moved = b_.CreateMaskedGather(own->getType(), places, llvm::Align(static_cast<std::uint64_t>(type_bytes(t))), full_mask(),
+                                       llvm::PoisonValue::get(own->getType()));
   return to_register(moved, t);
 }
 
@@ -106,15 +135,44 @@ Lanes KernelEmitter::reduce(NodeId id) {
     case Ins::ReduceOr: return uniform(b_.CreateOrReduce(with_identity(constant_int(llvm::APInt::getZero(bits)))));
     case Ins::ReduceXor: return uniform(b_.CreateXorReduce(with_identity(constant_int(llvm::APInt::getZero(bits)))));
     case Ins::ReduceMin:
-      return uniform(b_.CreateIntMinReduce(with_identity(constant_int(sign ? llvm::APInt::getSignedMaxValue(bits) : llvm::APInt::getMaxValue(bits))), sign));
+      return uniform(b_.CreateIntMinReduce(
+          with_identity(constant_int(sign ? llvm::APInt::getSignedMaxValue(bits) : llvm::APInt::getMaxValue(bits))), sign));
     case Ins::ReduceMax:
-      return uniform(b_.CreateIntMaxReduce(with_identity(constant_int(sign ? llvm::APInt::getSignedMinValue(bits) : llvm::APInt::getMinValue(bits))), sign));
-    case Ins::Min: case Ins::Abs: case Ins::Floor: case Ins::Ceil: case Ins::Round: case Ins::Copysign: case Ins::Clz: case Ins::Ctz:
-    case Ins::Popcount: case Ins::MulHigh: case Ins::Shuffle: case Ins::ShuffleUp: case Ins::ShuffleDown: case Ins::ShuffleXor: case Ins::VoteAll:
-    case Ins::VoteAny: case Ins::Ballot: case Ins::ActiveMask: case Ins::WarpBarrier: case Ins::FenceBlock: case Ins::FenceDevice: case Ins::AtomicAdd:
-    case Ins::AtomicSub: case Ins::AtomicExchange: case Ins::AtomicMin: case Ins::AtomicMax: case Ins::AtomicAnd: case Ins::AtomicOr: case Ins::AtomicXor:
-    case Ins::AtomicInc: case Ins::AtomicDec: case Ins::AtomicCas: case Ins::Trap:
-      break;
+      return uniform(b_.CreateIntMaxReduce(
+          with_identity(constant_int(sign ? llvm::APInt::getSignedMinValue(bits) : llvm::APInt::getMinValue(bits))), sign));
+    case Ins::Min:
+    case Ins::Abs:
+    case Ins::Floor:
+    case Ins::Ceil:
+    case Ins::Round:
+    case Ins::Copysign:
+    case Ins::Clz:
+    case Ins::Ctz:
+    case Ins::Popcount:
+    case Ins::MulHigh:
+    case Ins::Shuffle:
+    case Ins::ShuffleUp:
+    case Ins::ShuffleDown:
+    case Ins::ShuffleXor:
+    case Ins::VoteAll:
+    case Ins::VoteAny:
+    case Ins::Ballot:
+    case Ins::ActiveMask:
+    case Ins::WarpBarrier:
+    case Ins::FenceBlock:
+    case Ins::FenceDevice:
+    case Ins::AtomicAdd:
+    case Ins::AtomicSub:
+    case Ins::AtomicExchange:
+    case Ins::AtomicMin:
+    case Ins::AtomicMax:
+    case Ins::AtomicAnd:
+    case Ins::AtomicOr:
+    case Ins::AtomicXor:
+    case Ins::AtomicInc:
+    case Ins::AtomicDec:
+    case Ins::AtomicCas:
+    case Ins::Trap: break;
   }
   fail(id, "not a reduction");
 }

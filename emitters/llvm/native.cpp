@@ -15,11 +15,13 @@
 
 namespace sarek::emit {
 
-// The emitter writes these offsets down (lower_control.cpp, lower_memory.cpp).
-static_assert(offsetof(artifact::NativeLaunch, slots) == 0 && offsetof(artifact::NativeLaunch, grid) == 8 && offsetof(artifact::NativeLaunch, shared) == 24);
+// The emitter writes these offsets down (lower_frame.cpp, lower_memory.cpp).
+static_assert(offsetof(artifact::NativeLaunch, slots) == 0 && offsetof(artifact::NativeLaunch, grid) == 8 &&
+              offsetof(artifact::NativeLaunch, shared) == 24);
 static_assert(offsetof(artifact::NativeLaunch, scratch) == 32 && offsetof(artifact::NativeLaunch, dynamic_shared_bytes) == 40);
 static_assert(offsetof(artifact::NativeLaunch, fault) == 48 && offsetof(artifact::NativeLaunch, buffer_bytes) == 56);
-static_assert(offsetof(artifact::NativeFault, site) == 4 && offsetof(artifact::NativeFault, block) == 8 && offsetof(artifact::NativeFault, thread) == 16);
+static_assert(offsetof(artifact::NativeFault, site) == 4 && offsetof(artifact::NativeFault, block) == 8 &&
+              offsetof(artifact::NativeFault, thread) == 16);
 static_assert(offsetof(artifact::NativeFault, value) == 24 && offsetof(artifact::NativeFault, limit) == 32);
 
 namespace {
@@ -104,18 +106,15 @@ Result<NativeImage> emit_native(std::span<const ir::Program* const> programs, co
       kernel.entry = entry->second;
     }
     return image;
-  } catch (const std::exception& fault) {
-    return err(std::string("native backend: ") + fault.what());
-  }
+  } catch (const std::exception& fault) { return err(std::string("native backend: ") + fault.what()); }
 }
 
-Result<std::vector<std::uint8_t>> emit_native_text(std::span<const ir::Program* const> programs, const NativeOptions& options, NativeText kind) {
+Result<std::vector<std::uint8_t>> emit_native_text(std::span<const ir::Program* const> programs, const NativeOptions& options,
+                                                   NativeText kind) {
   try {
     const Output output = kind == NativeText::LlvmIr ? Output::LlvmIr : kind == NativeText::Asm ? Output::Asm : Output::Object;
     return compile(programs, options, output).bytes;
-  } catch (const std::exception& fault) {
-    return err(std::string("native backend: ") + fault.what());
-  }
+  } catch (const std::exception& fault) { return err(std::string("native backend: ") + fault.what()); }
 }
 
 }  // namespace sarek::emit

@@ -1,6 +1,6 @@
-// The native backend: programs to machine code for the CPU, ahead of time. One image holds the code of several kernels; it is flat, position
-// independent and calls nothing outside of itself, so a driver copies it, makes it executable and calls an entry (runtime/artifact/native_abi.h).
-// No LLVM type appears here. How the lanes of a block become vectors is told in README.md of this folder.
+// The native backend: programs to machine code for the CPU, ahead of time. One image holds the code of several kernels; it is flat,
+// position independent and calls nothing outside of itself, so a driver copies it, makes it executable and calls an entry
+// (runtime/artifact/native_abi.h). No LLVM type appears here. How the lanes of a block become vectors is told in README.md of this folder.
 #pragma once
 
 #include <cstdint>
@@ -26,10 +26,10 @@ ir::Capabilities native_capabilities(NativeLevel level);
 
 struct NativeOptions {
   NativeLevel level = NativeLevel::Avx2;
-  int opt_level = 2;         // 0 to 3
-  bool debug_info = false;   // line tables (objects and assembly only: an image carries none); needs `sources`
-  bool checked = false;      // bounds of every access that nothing proves, and traps
-  int vector_width = 0;      // lanes per chunk, a power of two up to 64; 0: chosen per kernel
+  int opt_level = 2;        // 0 to 3
+  bool debug_info = false;  // line tables (objects and assembly only: an image carries none); needs `sources`
+  bool checked = false;     // bounds of every access that nothing proves, and traps
+  int vector_width = 0;     // lanes per chunk, a power of two up to 64; 0: chosen per kernel
   const SourceManager* sources = nullptr;
 };
 
@@ -56,12 +56,13 @@ struct NativeImage {
 };
 
 /// Compiles programs that spec::verify_program accepts and passes::legalise brought to native_capabilities(level). Thread-safe. Errors
-/// are internal faults (an operation that legalisation should have removed, a barrier in divergent flow, a call of a library function), named
-/// with their kernel.
+/// are internal faults (an operation that legalisation should have removed, a barrier in divergent flow, a call of a library function),
+/// named with their kernel.
 Result<NativeImage> emit_native(std::span<const ir::Program* const> programs, const NativeOptions& options);
 
 enum class NativeText : std::uint8_t { LlvmIr, Asm, Object };
 /// The same code as optimised LLVM IR, assembly, or a relocatable ELF object whose global symbols are the kernels' names.
-Result<std::vector<std::uint8_t>> emit_native_text(std::span<const ir::Program* const> programs, const NativeOptions& options, NativeText kind);
+Result<std::vector<std::uint8_t>> emit_native_text(std::span<const ir::Program* const> programs, const NativeOptions& options,
+                                                   NativeText kind);
 
 }  // namespace sarek::emit

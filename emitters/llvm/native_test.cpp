@@ -73,11 +73,13 @@ TEST_CASE("saxpy writes what C++ writes, and nothing past the end") {
       const LoadedImage image(compiled(program, options));
       const int n = 1000;
       std::vector<float> x(n), y(n + 64), expected;
-      for (int i = 0; i < n; ++i) x[static_cast<std::size_t>(i)] = 0.1f * static_cast<float>(i), y[static_cast<std::size_t>(i)] = 1.0f / static_cast<float>(i + 1);
+      for (int i = 0; i < n; ++i)
+        x[static_cast<std::size_t>(i)] = 0.1f * static_cast<float>(i), y[static_cast<std::size_t>(i)] = 1.0f / static_cast<float>(i + 1);
       expected = y;
       const float a = 1.7f;
       for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) expected[i] = a * x[i] + expected[i];
-      image.run(0, {std::bit_cast<std::uint32_t>(a), address(x), address(y), static_cast<std::uint64_t>(n)}, {(n + block - 1) / block, 1, 1});
+      image.run(0, {std::bit_cast<std::uint32_t>(a), address(x), address(y), static_cast<std::uint64_t>(n)},
+                {(n + block - 1) / block, 1, 1});
       CHECK(std::memcmp(expected.data(), y.data(), y.size() * 4) == 0);
     });
   }

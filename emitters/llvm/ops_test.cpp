@@ -1,4 +1,5 @@
-// Every pure operation on every type, as vectors (whole chunks and a masked tail) and as scalars, against ir::evaluate, over edge values and random ones.
+// Every pure operation on every type, as vectors (whole chunks and a masked tail) and as scalars, against ir::evaluate, over edge values
+// and random ones.
 #include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <cstring>
@@ -33,15 +34,39 @@ std::vector<std::uint64_t> edge_values(Type type, std::mt19937_64& random) {
   if (is_int(type)) {
     v = {0, 1, 2, 3, 7, 10, all, all - 1, all >> 1, (all >> 1) + 1, (all >> 1) - 1, 31, 32, 33, 63, 64, 100};
   } else if (type == Type::F32) {
-    for (const float f : {0.0f, -0.0f, 1.0f, -1.0f, 0.5f, -0.5f, 1.5f, 2.5f, -2.5f, 3.0e38f, -3.0e38f, 1e-38f, 1e-45f, 2147483648.0f, -2147483648.0f, 4294967296.0f,
-                          0.49999997f, 8388609.0f, 127.5f, -128.9f, 255.5f, 65535.5f, 9.3e18f, 1.9e19f})
+    for (const float f : {0.0f,        -0.0f,      1.0f,     -1.0f,   0.5f,   -0.5f,         1.5f,           2.5f,
+                          -2.5f,       3.0e38f,    -3.0e38f, 1e-38f,  1e-45f, 2147483648.0f, -2147483648.0f, 4294967296.0f,
+                          0.49999997f, 8388609.0f, 127.5f,   -128.9f, 255.5f, 65535.5f,      9.3e18f,        1.9e19f})
       v.push_back(numeric::bits(f));
-    for (const std::uint32_t b : {0x7f800000u, 0xff800000u, 0x7fc00000u, 0xffc12345u, 0x7f812345u, 0x3f800800u, 0x00800000u}) v.push_back(b);
+    for (const std::uint32_t b : {0x7f800000u, 0xff800000u, 0x7fc00000u, 0xffc12345u, 0x7f812345u, 0x3f800800u, 0x00800000u})
+      v.push_back(b);
   } else {
-    for (const double f : {0.0, -0.0, 1.0, -1.0, 0.5, -1.5, 2.5, 1e308, -1e308, 1e-308, 5e-324, 2147483647.5, -2147483649.0, 9.3e18, 1.9e19, 1e-40, 3.4028236e38, 1e39,
-                           4503599627370497.5, 0.1, 65520.0, 70000.0})
+    for (const double f : {0.0,
+                           -0.0,
+                           1.0,
+                           -1.0,
+                           0.5,
+                           -1.5,
+                           2.5,
+                           1e308,
+                           -1e308,
+                           1e-308,
+                           5e-324,
+                           2147483647.5,
+                           -2147483649.0,
+                           9.3e18,
+                           1.9e19,
+                           1e-40,
+                           3.4028236e38,
+                           1e39,
+                           4503599627370497.5,
+                           0.1,
+                           65520.0,
+                           70000.0})
       v.push_back(numeric::bits(f));
-    for (const std::uint64_t b : {0x7ff0000000000000ull, 0xfff0000000000000ull, 0x7ff8000000000000ull, 0xfff8000000000001ull, 0x7ff0000000000001ull}) v.push_back(b);
+    for (const std::uint64_t b :
+         {0x7ff0000000000000ull, 0xfff0000000000000ull, 0x7ff8000000000000ull, 0xfff8000000000001ull, 0x7ff0000000000001ull})
+      v.push_back(b);
   }
   for (int i = 0; i < 6; ++i) v.push_back(random() & all);
   for (std::uint64_t& x : v) x &= all;
@@ -53,8 +78,12 @@ const Type kReals[] = {Type::F32, Type::F64};
 
 std::vector<Case> cases_of(Type t, bool fma) {
   std::vector<Case> cases;
-  const auto op = [&](const char* name, Op o, int n, Type result) { cases.push_back({name, o, std::nullopt, std::vector<Type>(static_cast<std::size_t>(n), t), result}); };
-  const auto ins = [&](const char* name, Ins i, int n, Type result) { cases.push_back({name, Op::Ins, i, std::vector<Type>(static_cast<std::size_t>(n), t), result}); };
+  const auto op = [&](const char* name, Op o, int n, Type result) {
+    cases.push_back({name, o, std::nullopt, std::vector<Type>(static_cast<std::size_t>(n), t), result});
+  };
+  const auto ins = [&](const char* name, Ins i, int n, Type result) {
+    cases.push_back({name, Op::Ins, i, std::vector<Type>(static_cast<std::size_t>(n), t), result});
+  };
   op("lt", Op::Cmplt, 2, Type::Bool), op("ne", Op::Cmpne, 2, Type::Bool), op("eq", Op::Cmpeq, 2, Type::Bool);
   if (t == Type::Bool) {
     op("and", Op::And, 2, t), op("or", Op::Or, 2, t), op("xor", Op::Xor, 2, t);
@@ -74,7 +103,8 @@ std::vector<Case> cases_of(Type t, bool fma) {
     ins("floor", Ins::Floor, 1, t), ins("ceil", Ins::Ceil, 1, t), ins("round", Ins::Round, 1, t), ins("copysign", Ins::Copysign, 2, t);
     cases.push_back({"bitcast", Op::Bitcast, std::nullopt, {t}, t == Type::F32 ? Type::I32 : Type::U64});
   }
-  for (const Type to : {Type::Bool, Type::I8, Type::U8, Type::I16, Type::U16, Type::I32, Type::U32, Type::I64, Type::U64, Type::F32, Type::F64})
+  for (const Type to :
+       {Type::Bool, Type::I8, Type::U8, Type::I16, Type::U16, Type::I32, Type::U32, Type::I64, Type::U64, Type::F32, Type::F64})
     if (to != t) cases.push_back({"cast to " + std::string(type_name(to)), Op::Cast, std::nullopt, {t}, to});
   return cases;
 }
@@ -147,8 +177,9 @@ void check_type(Type t, NativeLevel level, bool scalar) {
       REQUIRE(expected);
       const std::uint64_t got = get(out[k], c.result, i);
       if (got == *expected || (is_nan(c.result, got) && is_nan(c.result, *expected))) continue;
-      FAIL(type_name(t) << " " << c.name << " of " << std::hex << inputs[i][0] << ", " << inputs[i][1] << ", " << inputs[i][2] << ": got " << got << ", expected " << *expected
-                        << (scalar ? " (scalar)" : " (vector)") << " on " << emit::native_level_name(level));
+      FAIL(type_name(t) << " " << c.name << " of " << std::hex << inputs[i][0] << ", " << inputs[i][1] << ", " << inputs[i][2] << ": got "
+                        << got << ", expected " << *expected << (scalar ? " (scalar)" : " (vector)") << " on "
+                        << emit::native_level_name(level));
     }
   }
   SUCCEED();
@@ -195,8 +226,9 @@ TEST_CASE("f32 to f16 and back has the contract's bits for every f16 and for tie
       // Numbers half way to the next f16, and just beside it.
       xs[k] = numeric::f32(numeric::bits(f) + (k % 3 == 0 ? 0x1000u : k % 3 == 1 ? 0xfffu : 0x1001u));
     }
-    image.run(0, {reinterpret_cast<std::uint64_t>(hs.data()), reinterpret_cast<std::uint64_t>(widened.data()), reinterpret_cast<std::uint64_t>(xs.data()),
-                  reinterpret_cast<std::uint64_t>(narrowed.data())},
+    image.run(0,
+              {reinterpret_cast<std::uint64_t>(hs.data()), reinterpret_cast<std::uint64_t>(widened.data()),
+               reinterpret_cast<std::uint64_t>(xs.data()), reinterpret_cast<std::uint64_t>(narrowed.data())},
               {1024, 1, 1});
     for (std::uint32_t k = 0; k < 65536; ++k) {
       const std::uint64_t w = numeric::bits(numeric::f32_from_f16(static_cast<std::uint16_t>(k)));

@@ -1,5 +1,6 @@
-// Random programs, interpreter against native code: nested divergent flow, register variables, uniform and varying values side by side, barriers. Each thread
-// writes cells of its own, so every program has one right answer. SAREK_RANDOM_COUNT and SAREK_RANDOM_SEED widen the search.
+// Random programs, interpreter against native code: nested divergent flow, register variables, uniform and varying values side by side,
+// barriers. Each thread writes cells of its own, so every program has one right answer. SAREK_RANDOM_COUNT and SAREK_RANDOM_SEED widen the
+// search.
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cstdlib>
@@ -21,8 +22,8 @@ using emit::NativeLevel;
 
 namespace {
 
-constexpr int kInputs = 64;     // elements of the input buffers, a power of two
-constexpr int kOwnCells = 4;    // output cells of a thread
+constexpr int kInputs = 64;   // elements of the input buffers, a power of two
+constexpr int kOwnCells = 4;  // output cells of a thread
 
 class Generator {
  public:
@@ -62,7 +63,8 @@ class Generator {
   };
 
   std::array<int, 3> pick_block() {
-    static constexpr std::array<int, 3> kBlocks[] = {{1, 1, 1}, {7, 1, 1}, {16, 1, 1}, {32, 1, 1}, {50, 1, 1}, {64, 1, 1}, {16, 4, 1}, {8, 8, 1}, {5, 7, 1}, {32, 2, 1}, {128, 1, 1}};
+    static constexpr std::array<int, 3> kBlocks[] = {{1, 1, 1},  {7, 1, 1}, {16, 1, 1}, {32, 1, 1}, {50, 1, 1}, {64, 1, 1},
+                                                     {16, 4, 1}, {8, 8, 1}, {5, 7, 1},  {32, 2, 1}, {128, 1, 1}};
     return kBlocks[random_() % std::size(kBlocks)];
   }
   int below(int n) { return static_cast<int>(random_() % static_cast<std::uint64_t>(n)); }
@@ -74,7 +76,7 @@ class Generator {
     Scope& s = scopes_.back();
     (t == Type::Bool ? s.bools : t == Type::F32 ? s.reals : s.ints).push_back(id);
   }
-  NodeId known(std::vector<NodeId> Scope::*list) {
+  NodeId known(std::vector<NodeId> Scope::* list) {
     std::vector<NodeId> all;
     for (const Scope& s : scopes_) all.insert(all.end(), (s.*list).begin(), (s.*list).end());
     return all.empty() ? NodeId{} : all[static_cast<std::size_t>(below(static_cast<int>(all.size())))];
@@ -104,8 +106,14 @@ class Generator {
       case 9: return builder_.cast(real_value(depth - 1), Type::I32);
       case 10: return builder_.load(ints_in_, small(x, kInputs - 1));
       case 11: return builder_.load(array_, small(x, 3));
-      case 12: return builder_.load(ints_in_, x, int_value(depth - 1), op(Op::And, {builder_.logical_not(op(Op::Cmplt, {x, builder_.i32(0)})), op(Op::Cmplt, {x, builder_.i32(kInputs)})}));
-      default: return builder_.cast(builder_.cast(op(Op::Add, {builder_.cast(x, Type::I64), builder_.cast(int_value(depth - 1), Type::I64)}), Type::I16), Type::I32);
+      case 12:
+        return builder_.load(
+            ints_in_, x, int_value(depth - 1),
+            op(Op::And, {builder_.logical_not(op(Op::Cmplt, {x, builder_.i32(0)})), op(Op::Cmplt, {x, builder_.i32(kInputs)})}));
+      default:
+        return builder_.cast(
+            builder_.cast(op(Op::Add, {builder_.cast(x, Type::I64), builder_.cast(int_value(depth - 1), Type::I64)}), Type::I16),
+            Type::I32);
     }
   }
   NodeId real_value(int depth) {
@@ -144,7 +152,9 @@ class Generator {
     }
   }
   /// A condition that the whole block shares.
-  NodeId block_condition() { return op(Op::Cmplt, {small(op(Op::Add, {uniform_, builder_.i32(below(9))}), 7), builder_.i32(4 + below(3))}); }
+  NodeId block_condition() {
+    return op(Op::Cmplt, {small(op(Op::Add, {uniform_, builder_.i32(below(9))}), 7), builder_.i32(4 + below(3))});
+  }
 
   void top_level(int count) {
     for (int k = 0; k < count; ++k) {
@@ -265,19 +275,28 @@ TEST_CASE("random programs give the interpreter's bits") {
     std::vector<std::int32_t> ints(kInputs);
     std::vector<float> reals(kInputs);
     for (auto& v : ints) v = random() % 4 ? static_cast<std::int32_t>(random() % 64) : static_cast<std::int32_t>(random());
-    for (auto& v : reals) v = random() % 8 ? static_cast<float>(static_cast<std::int32_t>(random() % 2000) - 1000) * 0.125f : numeric::f32(static_cast<std::uint32_t>(random()));
+    for (auto& v : reals)
+      v = random() % 8 ? static_cast<float>(static_cast<std::int32_t>(random() % 2000) - 1000) * 0.125f
+                       : numeric::f32(static_cast<std::uint32_t>(random()));
     const std::int32_t n = static_cast<std::int32_t>(random() % static_cast<std::uint64_t>(blocks * program.block_threads() + 20));
     const std::int32_t u = static_cast<std::int32_t>(random() % 8);
     struct Memory {
       std::vector<std::int32_t> out;
       std::vector<float> reals;
     };
-    const Memory start{std::vector<std::int32_t>(static_cast<std::size_t>(cells), -77), std::vector<float>(static_cast<std::size_t>(cells), 0.5f)};
+    const Memory start{std::vector<std::int32_t>(static_cast<std::size_t>(cells), -77),
+                       std::vector<float>(static_cast<std::size_t>(cells), 0.5f)};
     Memory expected = start;
     interp::Launch launch;
     launch.grid = {blocks, 1, 1};
-    const auto buffer = [](auto& v) { return interp::Argument::buffer(v.data(), static_cast<std::int64_t>(v.size()), static_cast<std::int64_t>(v.size() * 4)); };
-    launch.arguments = {buffer(ints), buffer(reals), buffer(expected.out), buffer(expected.reals), interp::Argument::scalar(Type::I32, static_cast<std::uint32_t>(n)),
+    const auto buffer = [](auto& v) {
+      return interp::Argument::buffer(v.data(), static_cast<std::int64_t>(v.size()), static_cast<std::int64_t>(v.size() * 4));
+    };
+    launch.arguments = {buffer(ints),
+                        buffer(reals),
+                        buffer(expected.out),
+                        buffer(expected.reals),
+                        interp::Argument::scalar(Type::I32, static_cast<std::uint32_t>(n)),
                         interp::Argument::scalar(Type::I32, static_cast<std::uint32_t>(u))};
     const auto ran = interp::run(program, launch);
     if (!ran) FAIL("seed " << seed << ": interpreter: " << ran.error().message);
@@ -304,8 +323,14 @@ TEST_CASE("random programs give the interpreter's bits") {
       const emit::testing::LoadedImage loaded(std::move(*image));
       Memory got = start;
       const auto address = [](auto& v) { return reinterpret_cast<std::uint64_t>(v.data()); };
-      std::vector<std::uint64_t> slots = {address(ints), address(reals), address(got.out), address(got.reals), static_cast<std::uint32_t>(n), static_cast<std::uint32_t>(u)};
-      for (std::size_t s = slots.size(); s < program.slots.size(); ++s) slots.push_back(program.slots[s].axis == 0 ? blocks : 1);  // numbers of groups
+      std::vector<std::uint64_t> slots = {address(ints),
+                                          address(reals),
+                                          address(got.out),
+                                          address(got.reals),
+                                          static_cast<std::uint32_t>(n),
+                                          static_cast<std::uint32_t>(u)};
+      for (std::size_t s = slots.size(); s < program.slots.size(); ++s)
+        slots.push_back(program.slots[s].axis == 0 ? blocks : 1);  // numbers of groups
       const std::vector<std::int64_t> bytes = {kInputs * 4, kInputs * 4, cells * 4, cells * 4};
       const artifact::NativeFault fault = loaded.run(0, slots, {blocks, 1, 1}, 0, bytes);
       REQUIRE(fault.site == 0);
@@ -315,8 +340,9 @@ TEST_CASE("random programs give the interpreter's bits") {
       if (!same) {
         std::size_t at = 0;
         while (at < got.out.size() && got.out[at] == expected.out[at] && std::memcmp(&got.reals[at], &expected.reals[at], 4) == 0) ++at;
-        FAIL("seed " << seed << ", " << emit::native_level_name(level) << ", width " << options.vector_width << " (" << loaded.kernel().lanes << " lanes), -O" << options.opt_level
-                     << ": cell " << at % kOwnCells << " of thread " << at / kOwnCells << " differs: " << got.out[at] << " for " << expected.out[at] << ", " << got.reals[at] << " for "
+        FAIL("seed " << seed << ", " << emit::native_level_name(level) << ", width " << options.vector_width << " ("
+                     << loaded.kernel().lanes << " lanes), -O" << options.opt_level << ": cell " << at % kOwnCells << " of thread "
+                     << at / kOwnCells << " differs: " << got.out[at] << " for " << expected.out[at] << ", " << got.reals[at] << " for "
                      << expected.reals[at]);
       }
     }

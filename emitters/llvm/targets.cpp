@@ -1,7 +1,7 @@
 #include "emitters/llvm/targets.h"
 
-#include <llvm/Analysis/TargetTransformInfo.h>
 #include <llvm/ADT/DenseMap.h>
+#include <llvm/Analysis/TargetTransformInfo.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/LegacyPassManager.h>
@@ -34,13 +34,14 @@ struct Machine {
 };
 
 const Machine& machine_of(NativeLevel level) {
-  // Features are listed rather than taken from a CPU model: the driver checks exactly these before it picks the level. Gathers are declared fast since
-  // the alternative is a chain of inserts.
+  // Features are listed rather than taken from a CPU model: the driver checks exactly these before it picks the level. Gathers are declared
+  // fast since the alternative is a chain of inserts.
   static constexpr Machine kMachines[] = {
       {"x86_64-unknown-linux-gnu", "x86-64", "+cx16,+sahf,+popcnt,+sse3,+ssse3,+sse4.1,+sse4.2", "nehalem", 4},
       {"x86_64-unknown-linux-gnu", "x86-64", "+cx16,+sahf,+popcnt,+avx,+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt,+fast-gather", "skylake", 8},
       {"x86_64-unknown-linux-gnu", "x86-64",
-       "+cx16,+sahf,+popcnt,+avx,+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt,+avx512f,+avx512bw,+avx512dq,+avx512vl,+fast-gather", "icelake-server", 16},
+       "+cx16,+sahf,+popcnt,+avx,+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt,+avx512f,+avx512bw,+avx512dq,+avx512vl,+fast-gather", "icelake-server",
+       16},
       {"aarch64-unknown-linux-gnu", "generic", "+neon", "generic", 4},
   };
   return kMachines[static_cast<std::size_t>(level)];
@@ -64,8 +65,9 @@ const llvm::Target* find_target(const char* triple) {
   return target;
 }
 
-/// Without mask registers, code generation carries a vector of bits from one basic block to another as bytes and packs and unpacks it at each use. Carried
-/// as words of all ones or zeros instead, masks are what blends and masked accesses read. Runs last: the optimiser would undo it.
+/// Without mask registers, code generation carries a vector of bits from one basic block to another as bytes and packs and unpacks it at
+/// each use. Carried as words of all ones or zeros instead, masks are what blends and masked accesses read. Runs last: the optimiser would
+/// undo it.
 void widen_masks_between_blocks(llvm::Function& function) {
   const auto is_mask = [](const llvm::Value* v) {
     const auto* type = llvm::dyn_cast<llvm::FixedVectorType>(v->getType());
@@ -76,11 +78,14 @@ void widen_masks_between_blocks(llvm::Function& function) {
     for (llvm::Instruction& i : block) {
       if (!is_mask(&i)) continue;
       bool leaves = llvm::isa<llvm::PHINode>(i);
-      for (const llvm::User* user : i.users()) leaves |= llvm::isa<llvm::PHINode>(user) || llvm::cast<llvm::Instruction>(user)->getParent() != &block;
+      for (const llvm::User* user : i.users())
+        leaves |= llvm::isa<llvm::PHINode>(user) || llvm::cast<llvm::Instruction>(user)->getParent() != &block;
       if (leaves) masks.push_back(&i);
     }
   llvm::DenseMap<llvm::Value*, llvm::Value*> wide;
-  const auto words = [&](llvm::Value* v) { return llvm::cast<llvm::VectorType>(v->getType())->getWithNewType(llvm::Type::getInt32Ty(function.getContext())); };
+  const auto words = [&](llvm::Value* v) {
+    return llvm::cast<llvm::VectorType>(v->getType())->getWithNewType(llvm::Type::getInt32Ty(function.getContext()));
+  };
   for (llvm::Instruction* i : masks) {
     if (auto* phi = llvm::dyn_cast<llvm::PHINode>(i)) {
       wide[i] = llvm::PHINode::Create(words(i), phi->getNumIncomingValues(), "mask", phi->getIterator());
@@ -95,7 +100,8 @@ void widen_masks_between_blocks(llvm::Function& function) {
       auto* carrier = llvm::cast<llvm::PHINode>(wide[i]);
       for (unsigned k = 0; k < phi->getNumIncomingValues(); ++k) {
         llvm::Value* in = phi->getIncomingValue(k);
-        llvm::Value* word = llvm::isa<llvm::Constant>(in) ? llvm::IRBuilder<>(function.getContext()).CreateSExt(in, words(in)) : wide.lookup(in);
+        llvm::Value* word =
+            llvm::isa<llvm::Constant>(in) ? llvm::IRBuilder<>(function.getContext()).CreateSExt(in, words(in)) : wide.lookup(in);
         carrier->addIncoming(word, phi->getIncomingBlock(k));
       }
     }
@@ -131,8 +137,8 @@ std::unique_ptr<llvm::TargetMachine> make_target_machine(NativeLevel level, int 
                                            : opt_level == 1 ? llvm::CodeGenOptLevel::Less
                                            : opt_level == 2 ? llvm::CodeGenOptLevel::Default
                                                             : llvm::CodeGenOptLevel::Aggressive;
-  std::unique_ptr<llvm::TargetMachine> machine(
-      find_target(m.triple)->createTargetMachine(m.triple, m.cpu, m.features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small, code_level));
+  std::unique_ptr<llvm::TargetMachine> machine(find_target(m.triple)->createTargetMachine(
+      m.triple, m.cpu, m.features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small, code_level));
   if (!machine) throw EmitFault("LLVM makes no machine for " + std::string(m.triple));
   return machine;
 }
@@ -181,7 +187,8 @@ std::vector<std::uint8_t> generate_code(llvm::Module& module, llvm::TargetMachin
   llvm::SmallVector<char, 0> out;
   llvm::raw_svector_ostream stream(out);
   llvm::legacy::PassManager passes;
-  if (machine.addPassesToEmitFile(passes, stream, nullptr, assembly ? llvm::CodeGenFileType::AssemblyFile : llvm::CodeGenFileType::ObjectFile))
+  if (machine.addPassesToEmitFile(passes, stream, nullptr,
+                                  assembly ? llvm::CodeGenFileType::AssemblyFile : llvm::CodeGenFileType::ObjectFile))
     throw EmitFault("LLVM's target writes no such file");
   passes.run(module);
   return {out.begin(), out.end()};
