@@ -36,8 +36,7 @@ class ManifestReader {
     } else if (expect(*grants, JsonValue::Kind::Array, "`grants`")) {
       for (const JsonValue& entry : grants->items) read_entry(entry);
     }
-    std::stable_sort(manifest_.diagnostics.begin(), manifest_.diagnostics.end(),
-                     [](const ManifestDiagnostic& a, const ManifestDiagnostic& b) { return a.offset < b.offset; });
+    sort_by_place();
   }
 
  private:
@@ -56,6 +55,18 @@ class ManifestReader {
     // An object or array is long; its first byte is place enough.
     const bool scalar = at.kind != JsonValue::Kind::Object && at.kind != JsonValue::Kind::Array;
     return report(std::move(kind), at.begin, scalar ? at.end - at.begin : 1, std::move(message));
+  }
+
+  /// Into the order of the file; those of one place keep their order. (Not std::stable_sort: clang warns about what libstdc++ 12 does there.)
+  void sort_by_place() {
+    std::vector<ManifestDiagnostic>& all = manifest_.diagnostics;
+    std::vector<std::pair<std::size_t, std::size_t>> order;
+    for (std::size_t i = 0; i < all.size(); ++i) order.emplace_back(all[i].offset, i);
+    std::sort(order.begin(), order.end());
+    std::vector<ManifestDiagnostic> sorted;
+    sorted.reserve(all.size());
+    for (const auto& [offset, i] : order) sorted.push_back(std::move(all[i]));
+    all = std::move(sorted);
   }
 
   bool expect(const JsonValue& value, JsonValue::Kind kind, std::string_view what) {
