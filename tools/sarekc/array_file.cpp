@@ -138,9 +138,9 @@ std::vector<std::uint8_t> format_npy(const Array& array) {
   // Magic, version and length take 10 bytes; the data starts at a multiple of 64.
   header.append((64 - (10 + header.size() + 1) % 64) % 64, ' ');
   header += '\n';
-  std::vector<std::uint8_t> out(kMagic, kMagic + 6);
-  out.insert(out.end(), {1, 0, static_cast<std::uint8_t>(header.size()), static_cast<std::uint8_t>(header.size() >> 8)});
-  out.insert(out.end(), header.begin(), header.end());
+  std::vector<std::uint8_t> out = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, static_cast<std::uint8_t>(header.size()), static_cast<std::uint8_t>(header.size() >> 8)};
+  out.reserve(out.size() + header.size() + array.bytes.size());
+  for (const char c : header) out.push_back(static_cast<std::uint8_t>(c));
   out.insert(out.end(), array.bytes.begin(), array.bytes.end());
   return out;
 }
