@@ -129,6 +129,10 @@ class BodyChecker {
   TypeId index_type() const { return types.scalar(wide ? ir::Type::I64 : ir::Type::I32); }
   TypeId ids_used();
 
+  /// Gives `inner`, which types a constant, the names of this body. Locals are known there, but have no value.
+  void lend_scopes(BodyChecker& inner) const;
+  TypeId infer_type(TypeId type) const;
+
   // --- types (check_types.cpp)
   TypeId resolve_named(const syntax::NamedType& type);
   std::optional<std::vector<TypeId>> type_arguments(syntax::List<syntax::TypeArg> args, std::size_t count, SourceRange range, std::string_view of);
@@ -157,6 +161,8 @@ class BodyChecker {
                     syntax::List<const syntax::Expr*> args, SourceRange range, TypeId want);
   Expr* bare_constructor(const syntax::Name& name, bool has_args, syntax::List<const syntax::Expr*> args, SourceRange range, TypeId want, bool& found);
   Expr* constant_cells(TypeId type, const std::vector<std::uint64_t>& cells, SourceRange range);
+  /// Parentheses around operands belong to no node of the tree: the range with those that its text needs.
+  SourceRange balanced(SourceRange range) const;
   bool wrong_count(std::string_view what, std::size_t wanted, std::size_t given, SourceRange range);
   void use_place(Expr* e, Use use, SourceRange range);
   Expr* root_of(Expr* e);

@@ -169,6 +169,34 @@ std::uint32_t BodyChecker::add_local(std::string_view name, SourceRange range, T
   return number;
 }
 
+SourceRange BodyChecker::balanced(SourceRange range) const {
+  const std::string_view text = up.sources.text(range.file);
+  int open = 0;
+  int missing = 0;
+  for (std::uint32_t i = range.begin; i < range.end; ++i) {
+    if (text[i] == '(') ++open;
+    if (text[i] == ')' && --open < 0) {
+      ++missing;
+      open = 0;
+    }
+  }
+  const auto space = [&](std::uint32_t at) { return text[at] == ' ' || text[at] == '\n' || text[at] == '\t' || text[at] == '\r'; };
+  SourceRange out = range;
+  for (; missing > 0; --missing) {
+    std::uint32_t at = out.begin;
+    while (at > 0 && space(at - 1)) --at;
+    if (at == 0 || text[at - 1] != '(') return range;
+    out.begin = at - 1;
+  }
+  for (; open > 0; --open) {
+    std::uint32_t at = out.end;
+    while (at < text.size() && space(at)) ++at;
+    if (at == text.size() || text[at] != ')') return range;
+    out.end = at + 1;
+  }
+  return out;
+}
+
 // --- places ----------------------------------------------------------------------------------------------------------------------
 
 Expr* BodyChecker::root_of(Expr* e) {
@@ -334,8 +362,11 @@ Expr* BodyChecker::check_name(const syntax::NameExpr& e, TypeId want) {
         if (!constant) return error(e.range);
         return constant_cells(constant->resolved, constant->cells, e.range);
       }
-      case EntityKind::Function:
       case EntityKind::Kernel:
+        report(DiagnosticKind::InvalidLaunch, e.range, "`" + std::string(name) + "` is a kernel; kernels are launched in pipelines and from the host, not in kernels and functions")
+            .note(entity->range, "it is declared here");
+        return error(e.range);
+      case EntityKind::Function:
       case EntityKind::Pipeline:
       case EntityKind::Graph:
       case EntityKind::Record:
@@ -409,14 +440,14 @@ Expr* BodyChecker::check_binary(const syntax::BinaryExpr& e, TypeId want) {
     expect(left, types.boolean());
     Expr* right = check(*e.right, types.boolean());
     expect(right, types.boolean());
-    Expr* out = make(ExprForm::Logic, types.boolean(), e.range, {left, right});
+    Expr* out = make(ExprForm::Logic, types.boolean(), balanced(e.range), {left, right});
     out->op = op;
     out->diverges = left->diverges;
     return out;
   }
   Expr* left = check(*e.left, is_comparison(op) ? TypeId{} : want);
   Expr* right = check(*e.right, op == Op::Shl || op == Op::Shr ? TypeId{} : left->type);
-  return binary(op, left, right, e.range, e.op_range);
+  return binary(op, left, right, balanced(e.range), e.op_range);
 }
 
 Expr* BodyChecker::binary(Op op, Expr* left, Expr* right, SourceRange range, SourceRange op_range) {

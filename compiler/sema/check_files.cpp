@@ -54,7 +54,7 @@ std::optional<IdKind> id_by_name(std::string_view name) {
 
 std::string nearest_name(std::string_view wanted, const std::vector<std::string_view>& names) {
   // Levenshtein distance with two rows; a third of the letters may differ.
-  const std::size_t limit = wanted.size() < 3 ? 1 : std::max<std::size_t>(1, wanted.size() / 3);
+  const std::size_t limit = std::max<std::size_t>(1, (wanted.size() + 1) / 3);
   std::size_t best = limit + 1;
   std::string_view nearest;
   for (const std::string_view name : names) {

@@ -171,7 +171,7 @@ void Checker::check_pipelines() {
     }
     scope.finish();
     const bool in_root = p.file == &module.files[0];
-    if (!body.faulty && in_root) report(DiagnosticKind::PipelineNotLowered, p.item->name.range, "pipeline `" + p.name + "` is not yet lowered in this version: launch its kernels one by one");
+    if (!body.faulty && in_root && !sink.has_errors()) report(DiagnosticKind::PipelineNotLowered, p.item->name.range, "pipeline `" + p.name + "` is not yet lowered in this version: launch its kernels one by one");
     if (in_root) module.interface.pipelines.push_back(std::move(info));
   }
 }

@@ -413,8 +413,8 @@ void BodyChecker::check_exhaustive(Expr* match) {
   if (!listed) return;
   const SourceRange range = {match->range.file, match->range.begin, match->args[0]->range.end};
   Diagnostic& d = report(DiagnosticKind::NonExhaustiveMatch, range, "this match does not cover " + cases);
-  const std::uint32_t end = match->arms.back().range.end;
-  d.fix({match->range.file, end, end}, " _ => { }", "add an arm for the rest");
+  if (std::any_of(match->arms.begin(), match->arms.end(), [](const Arm& a) { return a.guard; }))
+    d.note(match->arms.back().range, "an arm with a guard covers nothing by itself; `_ => ...` behind it takes the rest");
 }
 
 }  // namespace sarek::sema

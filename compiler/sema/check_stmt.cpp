@@ -81,17 +81,9 @@ Stmt* BodyChecker::check_let(const syntax::LetStmt& s) {
 void BodyChecker::check_local_constant(const syntax::ConstStmt& s) {
   TypeId type;
   if (s.type) type = resolve_type(*s.type);
-  // The names of the body that are constants themselves may stand in it; the rest has no value yet.
   Body scratch;
   BodyChecker inner(up, file, Kind::Constant, scratch, false);
-  inner.type_names = type_names;
-  for (const Scope& scope : scopes)
-    for (const auto& [name, scoped] : scope) {
-      if (scoped.is_constant)
-        inner.scopes.back()[name] = scoped;
-      else
-        inner.scopes.back().erase(name);
-    }
+  lend_scopes(inner);
   const std::optional<std::vector<std::uint64_t>> cells = inner.constant_value(*s.value, type);
   Scoped scoped;
   scoped.is_constant = true;
@@ -283,24 +275,32 @@ std::optional<std::vector<std::uint64_t>> BodyChecker::constant_value(const synt
   return evaluate(up, body, *e);
 }
 
-std::optional<std::int64_t> BodyChecker::constant_integer(const syntax::Expr& expr) {
-  Body scratch;
-  BodyChecker inner(up, file, Kind::Constant, scratch, false);
+void BodyChecker::lend_scopes(BodyChecker& inner) const {
   inner.type_names = type_names;
   for (const Scope& scope : scopes)
     for (const auto& [name, scoped] : scope) {
-      if (scoped.is_constant) {
-        inner.scopes.back()[name] = scoped;
-        continue;
-      }
-      inner.scopes.back().erase(name);
-      // Seen as a local of the scratch body, so that the message can say what it is.
-      Local copy = body.locals[scoped.local];
-      scratch.locals.push_back(copy);
       Scoped there = scoped;
-      there.local = static_cast<std::uint32_t>(scratch.locals.size() - 1);
-      inner.scopes.back()[name] = there;
+      if (!scoped.is_constant) {
+        Local copy = body.locals[scoped.local];
+        copy.type = infer_type(copy.type);
+        inner.body.locals.push_back(std::move(copy));
+        there.local = static_cast<std::uint32_t>(inner.body.locals.size() - 1);
+      }
+      inner.scopes.back()[name] = std::move(there);
     }
+}
+
+/// A type without the inference variables of this body, which another body cannot know.
+TypeId BodyChecker::infer_type(TypeId type) const {
+  type = infer.resolve(type);
+  if (types.form(type) == TypeForm::Var) return infer.kind(type) == VarKind::Float ? types.scalar(ir::Type::F32) : types.scalar(ir::Type::I32);
+  return types.is_concrete(type) || types.form(type) == TypeForm::Buffer ? type : types.error();
+}
+
+std::optional<std::int64_t> BodyChecker::constant_integer(const syntax::Expr& expr) {
+  Body scratch;
+  BodyChecker inner(up, file, Kind::Constant, scratch, false);
+  lend_scopes(inner);
   TypeId type;
   const std::optional<std::vector<std::uint64_t>> cells = inner.constant_value(expr, type);
   if (!cells) {
@@ -349,9 +349,11 @@ void BodyChecker::check_function(Function& f) {
   Expr* root = check_block(*f.item->body, result);
   body.root = root;
   if (!f.item->broken && !infer.unify(root->type, result)) {
-    if (!root->args[0] && f.result != types.unit()) {
+    const bool no_value = !root->args[0] || infer.resolve(root->args[0]->type) == types.unit();
+    if (no_value && f.result != types.unit()) {
       Diagnostic& d = report(DiagnosticKind::MissingReturn, f.item->name.range, "`" + f.name + "` must give a value of type `" + types.text(result) + "` on every path");
       d.note(result_range, "the result is declared here");
+      if (root->args[0]) d.note(root->args[0]->range, "this may come to its end without a value");
       // The usual slip: the last expression ends in `;`.
       if (!root->statements.empty() && root->statements.back()->form == StmtForm::Expr && root->statements.back()->value &&
           infer.unify(root->statements.back()->value->type, result)) {
@@ -388,7 +390,7 @@ void BodyChecker::check_kernel(Kernel& k) {
   body.root = root;
   if (root->args[0]) expect(root->args[0], types.unit());
   finish();
-  if (k.item->broken) body.faulty = true;
+  if (k.item->broken || k.broken) body.faulty = true;
   if (!body.faulty) warn_unused();
 }
 

@@ -301,7 +301,7 @@ std::optional<ParamDef> Checker::parameter(BodyChecker& scope, const syntax::Par
     for (const syntax::Expr* e : param.type->as<syntax::ArrayType>().extents) out.extents.push_back(e);
   if (in_kernel) {
     const TypeId element = out.access != ir::Access::None ? types[out.type].args[0] : out.type;
-    if (!types.is_concrete(element)) return std::nullopt;
+    if (!types.is_concrete(element) || types.is_broken(element)) return std::nullopt;
     const std::int64_t cells = types.cells(element);
     if (cells == 0) {
       report(DiagnosticKind::InvalidParameter, param.type->range, name + " holds nothing");
@@ -375,6 +375,7 @@ void Checker::declare_kernels() {
     std::map<std::string_view, SourceRange> names;
     for (const syntax::Param& p : k.item->params) {
       const auto [first, fresh] = names.emplace(p.name.text, p.name.range);
+      k.broken = k.broken || !fresh;
       if (!fresh) report(DiagnosticKind::DuplicateName, p.name.range, "parameter `" + std::string(p.name.text) + "` is declared twice").note(first->second, "the first is here");
       if (std::optional<ParamDef> param = parameter(scope, p, true)) {
         k.params.push_back(std::move(*param));
@@ -389,8 +390,7 @@ void Checker::declare_kernels() {
       }
     }
     if (k.item->block.size() > 3) {
-      report(DiagnosticKind::InvalidBlock, k.item->block_range, "a block has one to three extents");
-      k.broken = true;
+      k.broken = true;  // the parser has refused it
       continue;
     }
     // Without a block size: one thread.

@@ -83,6 +83,8 @@ bool Inference::unify(TypeId a, TypeId b) {
     if (!both) return false;
     vars_[left.def].bound = b;
     vars_[right.def].kind = *both;
+    // What stands first in the text is where a missing type is told.
+    if (vars_[left.def].range.begin < vars_[right.def].range.begin) vars_[right.def].range = vars_[left.def].range;
     return true;
   }
   if (left.form == TypeForm::Var) {
@@ -111,16 +113,15 @@ bool Inference::constrain(TypeId type, VarKind kind) {
 }
 
 std::string Inference::text(TypeId type) {
-  type = deep(type);
-  if (const std::optional<VarKind> k = kind(type)) {
-    switch (*k) {
+  return types_.text(deep(type), [this](TypeId var) -> std::string {
+    switch (kind(var).value_or(VarKind::Any)) {
       case VarKind::Any: return "_";
       case VarKind::Number:
       case VarKind::Integer: return "{integer}";
       case VarKind::Float: return "{float}";
     }
-  }
-  return types_.text(type);
+    return "_";
+  });
 }
 
 }  // namespace sarek::sema

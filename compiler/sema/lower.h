@@ -130,6 +130,7 @@ class Lowerer {
   ir::NodeId equal(const Value& a, const Value& b);
   ir::NodeId both(ir::NodeId a, ir::NodeId b);
   ir::NodeId negate(ir::NodeId condition);
+  ir::NodeId negate_at(ir::NodeId condition, const Expr& where);
   ir::NodeId short_circuit(const Expr& e);
   ir::NodeId ceil_div(ir::NodeId a, ir::NodeId b);
   Value intrinsic(const Expr& e);

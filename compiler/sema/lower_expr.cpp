@@ -47,6 +47,12 @@ NodeId Lowerer::both(NodeId a, NodeId b) {
 
 NodeId Lowerer::negate(NodeId condition) { return fold(ir::Op::Xor, condition, b_.bool_constant(true)); }
 
+/// The other branch of a condition stands where the condition does.
+NodeId Lowerer::negate_at(NodeId condition, const Expr& where) {
+  const At at(*this, where.range);
+  return negate(condition);
+}
+
 NodeId Lowerer::unary(Op op, NodeId x) {
   const ir::Type type = b_.graph().type(x);
   if (op == Op::Not) return negate(x);
@@ -484,7 +490,7 @@ void Lowerer::if_into(const Expr& e, Dest dest) {
   const NodeId condition = node(*e.args[0]);
   const bool gives_value = dest.place && !dest.tail && !dest.place->slots.empty();
   branch(condition, [&] { into(*e.args[1], dest); }, gives_value);
-  if (e.args[2]) branch(negate(condition), [&] { into(*e.args[2], dest); }, gives_value);
+  if (e.args[2]) branch(negate_at(condition, *e.args[0]), [&] { into(*e.args[2], dest); }, gives_value);
 }
 
 NodeId Lowerer::test(const Pattern& p, const Value& v) {

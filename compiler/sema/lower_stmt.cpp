@@ -157,7 +157,7 @@ void Lowerer::followed(const Expr& e, const std::function<void()>& after) {
       followed(*side, after);
     };
     branch(condition, [&] { way(e.args[1], then_leaves); });
-    branch(negate(condition), [&] { way(e.args[2], else_leaves); });
+    branch(negate_at(condition, *e.args[0]), [&] { way(e.args[2], else_leaves); });
   } else {
     into(e, {});
     branch(still_going(), after);

@@ -90,11 +90,11 @@ TypeId TypeTable::member(TypeId of, TypeId type) {
   return substitute(type, by);
 }
 
-std::string TypeTable::text(TypeId id) const {
+std::string TypeTable::text(TypeId id, const std::function<std::string(TypeId)>& variable) const {
   const TypeNode& node = nodes_[id.index()];
   const auto list = [&](const std::vector<TypeId>& types) {
     std::string out;
-    for (const TypeId t : types) out += (out.empty() ? "" : ", ") + text(t);
+    for (const TypeId t : types) out += (out.empty() ? "" : ", ") + text(t, variable);
     return out;
   };
   const auto extents = [&] {
@@ -107,14 +107,14 @@ std::string TypeTable::text(TypeId id) const {
     case TypeForm::Never: return "()";
     case TypeForm::Scalar: return std::string(ir::type_name(node.scalar));
     case TypeForm::Tuple: return "(" + list(node.args) + ")";
-    case TypeForm::Array: return "[" + text(node.args[0]) + "; " + extents() + "]";
-    case TypeForm::Buffer: return "[" + text(node.args[0]) + (node.extents.empty() ? "" : "; " + extents()) + "]";
+    case TypeForm::Array: return "[" + text(node.args[0], variable) + "; " + extents() + "]";
+    case TypeForm::Buffer: return "[" + text(node.args[0], variable) + (node.extents.empty() ? "" : "; " + extents()) + "]";
     case TypeForm::Record:
     case TypeForm::Variant: return defs_[node.def].name + (node.args.empty() ? "" : "<" + list(node.args) + ">");
     case TypeForm::Param: return params_[node.def].name;
-    case TypeForm::Var: return "_";
-    case TypeForm::Fragment: return std::string(kFragments[node.def]) + "<" + text(node.args[0]) + ", " + extents() + ">";
-    case TypeForm::Tensor: return "tensor<" + text(node.args[0]) + ">[" + extents() + "]";
+    case TypeForm::Var: return variable ? variable(id) : "_";
+    case TypeForm::Fragment: return std::string(kFragments[node.def]) + "<" + text(node.args[0], variable) + ", " + extents() + ">";
+    case TypeForm::Tensor: return "tensor<" + text(node.args[0], variable) + ">[" + extents() + "]";
   }
   return {};
 }
@@ -135,6 +135,20 @@ bool TypeTable::is_concrete(TypeId id) const {
     case TypeForm::Fragment:
     case TypeForm::Tensor: return false;
   }
+  return false;
+}
+
+bool TypeTable::is_broken(TypeId id) {
+  const TypeNode node = nodes_[id.index()];
+  if (node.form == TypeForm::Error) return true;
+  if (std::any_of(node.args.begin(), node.args.end(), [&](TypeId t) { return is_broken(t); })) return true;
+  if (node.form != TypeForm::Record && node.form != TypeForm::Variant) return false;
+  const RecordDef record = defs_[node.def];
+  for (const FieldDef& f : record.fields)
+    if (is_broken(member(id, f.type))) return true;
+  for (const ConstructorDef& c : record.constructors)
+    for (const TypeId t : c.payload)
+      if (is_broken(member(id, t))) return true;
   return false;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -133,11 +134,15 @@ class TypeTable {
   /// The type of field or payload `type` of the nominal type `of`.
   TypeId member(TypeId of, TypeId type);
   /// As the language spells it.
-  std::string text(TypeId id) const;
+  std::string text(TypeId id) const { return text(id, nullptr); }
+  /// The same; what `variable` says of inference variables stands in their place.
+  std::string text(TypeId id, const std::function<std::string(TypeId)>& variable) const;
 
   // The rest requires concrete types: no variables, parameters, buffers, errors.
 
   bool is_concrete(TypeId id) const;
+  /// Is a member of it, at any depth, of a type that was refused?
+  bool is_broken(TypeId id);
   /// The cells of a value, slot by slot. A variant is its tag (i32) and per scalar type one slot of as many cells as its largest constructor needs.
   const std::vector<Slot>& slots(TypeId id);
   /// All cells of all slots.
