@@ -358,8 +358,10 @@ void BodyChecker::check_function(Function& f) {
       if (!root->statements.empty() && root->statements.back()->form == StmtForm::Expr && root->statements.back()->value &&
           infer.unify(root->statements.back()->value->type, result)) {
         const SourceRange last = root->statements.back()->range;
-        const std::string_view text = up.sources.text(last);
-        if (!text.empty() && text.back() == ';') d.fix({last.file, last.end - 1, last.end}, "", "leave out the `;` to make this the value");
+        const std::string_view text = up.sources.text(last.file);
+        std::uint32_t at = last.end;
+        if (at > 0 && text[at - 1] == ';') --at;
+        if (at < text.size() && text[at] == ';') d.fix({last.file, at, at + 1}, "", "leave out the `;` to make this the value");
       }
     } else if (root->args[0]) {
       expect(root->args[0], result);
