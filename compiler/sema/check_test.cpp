@@ -191,6 +191,40 @@ TEST_CASE("tests are typed for their kernel") {
   CHECK(fault("a = 1.0; y = [0.0];") == Kinds{"invalid-test 3:6", "invalid-test 3:6"});
 }
 
+TEST_CASE("the examples of the language's documentation mean something") {
+  std::istringstream lines(read(std::filesystem::path(SAREK_SOURCE_DIR) / "grammar/language.md"));
+  int compiled = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("```sarek compiles") && !line.starts_with("```sarek error")) continue;
+    const bool compiles = line.starts_with("```sarek compiles");
+    std::string text;
+    while (std::getline(lines, line) && line != "```") text += line + "\n";
+    INFO(text);
+    Checked c(text);
+    for (const ir::Program& p : c.programs()) CHECK(spec::verify_program(p).empty());
+    INFO(c.errors());
+    CHECK(c.sink.has_errors() == !compiles);
+    compiled += compiles;
+  }
+  CHECK(compiled >= 8);
+}
+
+TEST_CASE("the samples are checked, lowered and whole") {
+  int kernels = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(std::filesystem::path(SAREK_SOURCE_DIR) / "samples")) {
+    if (entry.path().extension() != ".sarek") continue;
+    INFO(entry.path().string());
+    Checked c(read(entry.path()));
+    for (const ir::Program& p : c.programs()) {
+      ++kernels;
+      INFO(spec::describe(p, spec::verify_program(p)));
+      CHECK(spec::verify_program(p).empty());
+    }
+    CHECK(c.errors() == "");
+  }
+  CHECK(kernels >= 10);
+}
+
 TEST_CASE("random text that parses is checked without a crash") {
   for (std::uint32_t seed = 0; seed < 400; ++seed) {
     Checked c(syntax::testing::RandomSource(seed).file());

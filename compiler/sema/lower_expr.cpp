@@ -839,8 +839,6 @@ Lowerer::Value Lowerer::call_loop(Frame& inner, TypeId result_type) {
   inner.result = new_temp(result_type, "result");
   inner.again = b_.reg("again", ir::Type::Bool);
   const Expr& root = *inner.body->root;
-  const syntax::Unroll& unroll = inner.function->item->unroll;
-  (void)unroll;  // the loop has no count that copies could be made for; the mark is a wish
   const NodeId loop = b_.begin_loop();
   b_.set(inner.again, b_.bool_constant(false));
   if ((root.exits & kReturn) && reads_exit_flag(root)) {

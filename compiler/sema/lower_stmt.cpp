@@ -364,7 +364,6 @@ void Lowerer::for_loop(const Stmt& s) {
       return;
     }
   }
-  spec::BoundsTable bounds(g, &b_.program());
   // The number of turns. Every formula is guarded by a comparison of the ends, so that no difference is taken the wrong way round.
   NodeId count;
   ir::Type count_type = ir::Type::I32;
@@ -380,7 +379,13 @@ void Lowerer::for_loop(const Stmt& s) {
     const NodeId low = up ? first : last;
     const NodeId high = up ? last : first;
     const bool small = ir::type_bits(type) < 32;
-    const bool fits = small || (type == ir::Type::I32 && bounds.vmin(low) >= 0 && (!s.inclusive || bounds.vmax(high) < INT32_MAX));
+    const auto low_literal = ir::integer_literal(g, low);
+    bool fits = small || (type == ir::Type::I32 && low_literal && *low_literal >= 0 && !s.inclusive);
+    if (!fits && type == ir::Type::I32) {
+      // Intervals are asked only where the plain look does not do: they walk the whole program so far.
+      spec::BoundsTable bounds(g, &b_.program());
+      fits = bounds.vmin(low) >= 0 && (!s.inclusive || bounds.vmax(high) < INT32_MAX);
+    }
     count_type = fits && step ? ir::Type::I32 : ir::Type::I64;
     const auto sized = [&](NodeId x) {
       const auto literal = ir::integer_literal(g, x);
