@@ -1,5 +1,5 @@
 // Compares the OpenCL device with the interpreter on random programs:
-//   property_opencl [--count N] [--seed S] [--opt-level 0..3] [--size N] [--no-shrink]
+//   property_opencl [--count N] [--seed S] [--opt-level 0..3] [--size N] [--no-barriers] [--no-shrink]
 // Programs have the seeds S, S + 1, ... Programs that the target refuses by its missing capabilities are counted apart. The first mismatch is shrunk
 // and printed; exit status 1. Without a device: 77. Nearly all the time goes to the driver's compiler: --size takes programs of about N statements.
 #include <cstdio>
@@ -56,7 +56,8 @@ int main(int argc, char** argv) {
     else if (name == "--seed") seed = std::strtoull(value, nullptr, 10), ++i;
     else if (name == "--size") features.size = std::atoi(value), ++i;
     else if (name == "--opt-level") opt_level = std::atoi(value), ++i;
-    else return std::fprintf(stderr, "usage: property_opencl [--count N] [--seed S] [--opt-level 0..3] [--size N] [--no-shrink]\n"), 2;
+    else if (name == "--no-barriers") features.barriers = features.warps = false;  // warps are written out with barriers
+    else return std::fprintf(stderr, "usage: property_opencl [--count N] [--seed S] [--opt-level 0..3] [--size N] [--no-barriers] [--no-shrink]\n"), 2;
   }
   // Thousands of programs that nobody runs twice: they would only fill the disk. The user's own setting goes first.
   setenv("POCL_KERNEL_CACHE", "0", 0);
