@@ -34,7 +34,8 @@ Result<std::vector<std::uint64_t>, RuntimeError> bind_arguments(const ir::Progra
     return refuse(program, "takes " + std::to_string(params) + " arguments, not " + std::to_string(launch.arguments.size()));
   std::int64_t blocks = 1;
   for (const std::int64_t g : launch.grid) {
-    if (g < 1 || g > std::numeric_limits<std::int32_t>::max()) return refuse(program, "a grid of " + std::to_string(g) + " blocks along an axis");
+    if (g < 1 || g > std::numeric_limits<std::int32_t>::max())
+      return refuse(program, "a grid of " + std::to_string(g) + " blocks along an axis");
     if (__builtin_mul_overflow(blocks, g, &blocks)) return refuse(program, "a grid of more than 2^63 blocks");
   }
   std::vector<std::uint64_t> slots(program.slots.size());
@@ -45,25 +46,29 @@ Result<std::vector<std::uint64_t>, RuntimeError> bind_arguments(const ir::Progra
     const ir::KernelParam& p = program.params[i];
     const Argument& a = launch.arguments[i];
     const std::string name = "argument '" + p.name + "'";
-    if (!in_range(p.first_slot) || p.slot_count < 0 || !in_range(p.first_slot + std::max(p.slot_count, 1) - 1)) return refuse(program, name + " has no slot");
+    if (!in_range(p.first_slot) || p.slot_count < 0 || !in_range(p.first_slot + std::max(p.slot_count, 1) - 1))
+      return refuse(program, name + " has no slot");
     const auto first = static_cast<std::size_t>(p.first_slot);
-    if (a.is_buffer != p.is_buffer) return refuse(program, name + (p.is_buffer ? " is a buffer, not a scalar" : " is a scalar, not a buffer"));
+    if (a.is_buffer != p.is_buffer)
+      return refuse(program, name + (p.is_buffer ? " is a buffer, not a scalar" : " is a scalar, not a buffer"));
     if (!p.is_buffer) {
       if (a.scalars.size() != static_cast<std::size_t>(p.slot_count))
         return refuse(program, name + " has " + std::to_string(p.slot_count) + " values, not " + std::to_string(a.scalars.size()));
       for (std::size_t s = 0; s < a.scalars.size(); ++s) {
         const ir::Type want = program.slots[first + s].type;
         if (a.scalars[s].type != want)
-          return refuse(program, name + " is " + std::string(ir::type_name(want)) + ", not " + std::string(ir::type_name(a.scalars[s].type)));
+          return refuse(program,
+                        name + " is " + std::string(ir::type_name(want)) + ", not " + std::string(ir::type_name(a.scalars[s].type)));
         slots[first + s] = clean(want, a.scalars[s].bits);
       }
       continue;
     }
     if (a.count < 0 || a.bytes < 0 || a.bytes > kMaxBytes) return refuse(program, name + " has a negative or absurd length");
-    if (a.count > longest) return refuse(program, name + " has " + std::to_string(a.count) + " elements, more than the kernel's lengths can say");
+    if (a.count > longest)
+      return refuse(program, name + " has " + std::to_string(a.count) + " elements, more than the kernel's lengths can say");
     if (p.element.size > 0 && a.count > a.bytes / p.element.size)
-      return refuse(program, name + " holds " + std::to_string(a.bytes) + " bytes, too few for " + std::to_string(a.count) + " elements of " +
-                                 std::to_string(p.element.size));
+      return refuse(program, name + " holds " + std::to_string(a.bytes) + " bytes, too few for " + std::to_string(a.count) +
+                                 " elements of " + std::to_string(p.element.size));
     const auto address = reinterpret_cast<std::uintptr_t>(a.data);
     if (!a.data && a.bytes > 0) return refuse(program, name + " has no memory");
     if (p.element.align > 1 && address % static_cast<std::uintptr_t>(p.element.align) != 0)
@@ -99,7 +104,9 @@ Result<std::vector<std::uint64_t>, RuntimeError> bind_arguments(const ir::Progra
         slots[i] = static_cast<std::uint64_t>(launch.arguments[static_cast<std::size_t>(param)].count);
         break;
       }
-      case ir::Slot::Kind::NumGroups: slots[i] = static_cast<std::uint64_t>(launch.grid[static_cast<std::size_t>(std::clamp(s.axis, 0, 2))]); break;
+      case ir::Slot::Kind::NumGroups:
+        slots[i] = static_cast<std::uint64_t>(launch.grid[static_cast<std::size_t>(std::clamp(s.axis, 0, 2))]);
+        break;
       case ir::Slot::Kind::SharedLength: {
         if (dynamic >= launch.dynamic_shared.size()) break;  // counted below
         const std::int64_t length = launch.dynamic_shared[dynamic];
@@ -112,7 +119,8 @@ Result<std::vector<std::uint64_t>, RuntimeError> bind_arguments(const ir::Progra
     if (s.kind == ir::Slot::Kind::SharedLength) ++dynamic;
   }
   if (dynamic != launch.dynamic_shared.size())
-    return refuse(program, "has " + std::to_string(dynamic) + " dynamic shared buffers, not " + std::to_string(launch.dynamic_shared.size()));
+    return refuse(program,
+                  "has " + std::to_string(dynamic) + " dynamic shared buffers, not " + std::to_string(launch.dynamic_shared.size()));
   if (shared > kMaxShared) return refuse(program, "asks for more than a gibibyte of shared storage");
   return slots;
 }

@@ -65,7 +65,8 @@ TEST_CASE("dynamic shared storage has the launch's length") {
   b.store(w, b.local_id(0), b.float_constant(Type::F64, 0.5));
   b.barrier();
   const NodeId last = b.op(Op::Sub, {b.dynamic_shared_length(s), b.i32(1)});
-  b.store(out, b.local_id(0), b.op(Op::Sub, {b.load(s, b.op(Op::Sub, {last, b.local_id(0)})), b.cast(b.load(w, b.local_id(0)), Type::I32)}));
+  b.store(out, b.local_id(0),
+          b.op(Op::Sub, {b.load(s, b.op(Op::Sub, {last, b.local_id(0)})), b.cast(b.load(w, b.local_id(0)), Type::I32)}));
   const Program p = b.finish();
   std::vector<std::int32_t> v(4);
   Call call;
@@ -87,7 +88,8 @@ TEST_CASE("a thread that ended never reaches the barrier (54)") {
   b.end_if(most);
   const RuntimeError e = Call().fails(b.finish());
   CHECK(e.kind == ErrorKind::Bsp_deadlock);
-  CHECK(e.message == "kernel 'deadlock', block (0, 0, 0), thread (0, 0, 0): waits at a barrier, but thread (39, 0, 0) has ended and can never arrive");
+  CHECK(e.message ==
+        "kernel 'deadlock', block (0, 0, 0), thread (0, 0, 0): waits at a barrier, but thread (39, 0, 0) has ended and can never arrive");
   CHECK(e.range == at(7));
 }
 
@@ -120,7 +122,8 @@ TEST_CASE("a warp split between a barrier and a warp instruction can never go on
   b.end_if(second);
   const RuntimeError e = Call().fails(b.finish());
   CHECK(e.kind == ErrorKind::Bsp_deadlock);
-  CHECK(contains(e.message, "thread (0, 0, 0): waits at a barrier, but thread (16, 0, 0) waits at a warp instruction that can never release"));
+  CHECK(contains(e.message,
+                 "thread (0, 0, 0): waits at a barrier, but thread (16, 0, 0) waits at a warp instruction that can never release"));
 }
 
 TEST_CASE("lanes at different warp instructions are an error") {
@@ -180,22 +183,28 @@ TEST_CASE("shuffles (56)") {
     std::function<int(int)> want;  // of the lane of a full warp
   };
   const Row rows[] = {
-      {Ins::ShuffleDown, 1, [](int l) { return l == 31 ? 31 : l + 1; }}, {Ins::ShuffleDown, 40, [](int l) { return l; }},
-      {Ins::ShuffleUp, 3, [](int l) { return l < 3 ? l : l - 3; }},      {Ins::ShuffleUp, -2, [](int l) { return l >= 30 ? l : l + 2; }},
-      {Ins::ShuffleXor, 1, [](int l) { return l ^ 1; }},                 {Ins::ShuffleXor, 32, [](int l) { return l; }},
-      {Ins::Shuffle, 5, [](int) { return 5; }},                          {Ins::Shuffle, 37, [](int) { return 5; }},
+      {Ins::ShuffleDown, 1, [](int l) { return l == 31 ? 31 : l + 1; }},
+      {Ins::ShuffleDown, 40, [](int l) { return l; }},
+      {Ins::ShuffleUp, 3, [](int l) { return l < 3 ? l : l - 3; }},
+      {Ins::ShuffleUp, -2, [](int l) { return l >= 30 ? l : l + 2; }},
+      {Ins::ShuffleXor, 1, [](int l) { return l ^ 1; }},
+      {Ins::ShuffleXor, 32, [](int l) { return l; }},
+      {Ins::Shuffle, 5, [](int) { return 5; }},
+      {Ins::Shuffle, 37, [](int) { return 5; }},
       {Ins::Shuffle, -1, [](int) { return 31; }},
   };
   for (const Row& row : rows) {
     std::vector<std::int32_t> v(64);
-    Call().buffer(v).ok(per_thread(64, Type::I32, [&](ProgramBuilder& b, NodeId tid) { return b.ins(row.code, Type::I32, {tid, b.i32(row.distance)}); }));
+    Call().buffer(v).ok(
+        per_thread(64, Type::I32, [&](ProgramBuilder& b, NodeId tid) { return b.ins(row.code, Type::I32, {tid, b.i32(row.distance)}); }));
     for (int t = 0; t < 64; ++t) {
       INFO(ir::ins_info(row.code).name << " " << row.distance << " lane " << t);
       CHECK(v[static_cast<std::size_t>(t)] == (t & ~31) + row.want(t & 31));
     }
   }
   // The last warp of 40 threads has 8 lanes: a lane that is not live gives the own value; checked mode reports it.
-  const Program down = per_thread(40, Type::I32, [](ProgramBuilder& b, NodeId tid) { return b.ins(Ins::ShuffleDown, Type::I32, {tid, b.i32(4)}); });
+  const Program down =
+      per_thread(40, Type::I32, [](ProgramBuilder& b, NodeId tid) { return b.ins(Ins::ShuffleDown, Type::I32, {tid, b.i32(4)}); });
   std::vector<std::int32_t> v(40);
   Call().buffer(v).ok(down);
   CHECK(v[35] == 39);
@@ -209,7 +218,8 @@ TEST_CASE("shuffles (56)") {
 
 TEST_CASE("votes and reductions over live lanes, floats lane 0 first") {
   const auto votes = [](Ins code, int limit) {
-    return per_thread(40, Type::Bool, [=](ProgramBuilder& b, NodeId tid) { return b.ins(code, Type::Bool, {b.op(Op::Cmplt, {tid, b.i32(limit)})}); });
+    return per_thread(40, Type::Bool,
+                      [=](ProgramBuilder& b, NodeId tid) { return b.ins(code, Type::Bool, {b.op(Op::Cmplt, {tid, b.i32(limit)})}); });
   };
   std::vector<std::uint8_t> v(40);
   Call().buffer(v).ok(votes(Ins::VoteAll, 32));
@@ -221,7 +231,8 @@ TEST_CASE("votes and reductions over live lanes, floats lane 0 first") {
 
   std::vector<float> f(40);
   Call().buffer(f).ok(per_thread(40, Type::F32, [](ProgramBuilder& b, NodeId tid) {
-    return b.ins(Ins::ReduceAdd, Type::F32, {b.op(Op::Fdiv, {b.float_constant(Type::F32, 1), b.cast(b.op(Op::Add, {tid, b.i32(1)}), Type::F32)})});
+    return b.ins(Ins::ReduceAdd, Type::F32,
+                 {b.op(Op::Fdiv, {b.float_constant(Type::F32, 1), b.cast(b.op(Op::Add, {tid, b.i32(1)}), Type::F32)})});
   }));
   float first = 1.0f;
   for (int k = 2; k <= 32; ++k) first += 1.0f / static_cast<float>(k);
@@ -229,10 +240,12 @@ TEST_CASE("votes and reductions over live lanes, floats lane 0 first") {
   for (int k = 34; k <= 40; ++k) second += 1.0f / static_cast<float>(k);
   CHECK((f[0] == first && f[31] == first && f[32] == second && f[39] == second));
 
-  const std::pair<Ins, std::int32_t> integers[] = {{Ins::ReduceAdd, 32 * 31 / 2 - 320}, {Ins::ReduceMin, -10}, {Ins::ReduceMax, 21}, {Ins::ReduceAnd, 0}, {Ins::ReduceOr, -1}};
+  const std::pair<Ins, std::int32_t> integers[] = {
+      {Ins::ReduceAdd, 32 * 31 / 2 - 320}, {Ins::ReduceMin, -10}, {Ins::ReduceMax, 21}, {Ins::ReduceAnd, 0}, {Ins::ReduceOr, -1}};
   for (const auto& [code, want] : integers) {
     std::vector<std::int32_t> n(32);
-    Call().buffer(n).ok(per_thread(32, Type::I32, [&](ProgramBuilder& b, NodeId tid) { return b.ins(code, Type::I32, {b.op(Op::Sub, {tid, b.i32(10)})}); }));
+    Call().buffer(n).ok(per_thread(
+        32, Type::I32, [&](ProgramBuilder& b, NodeId tid) { return b.ins(code, Type::I32, {b.op(Op::Sub, {tid, b.i32(10)})}); }));
     INFO(ir::ins_info(code).name);
     CHECK(n == std::vector<std::int32_t>(32, want));
   }
@@ -256,10 +269,18 @@ TEST_CASE("every atomic gives the old value and stores what its row says") {
     std::int64_t old, x, y, want;
   };
   const Row rows[] = {
-      {Ins::AtomicAdd, Type::I32, INT32_MAX, 1, 0, INT32_MIN}, {Ins::AtomicSub, Type::U8, 1, 2, 0, 255},      {Ins::AtomicExchange, Type::I64, 5, -9, 0, -9},
-      {Ins::AtomicMin, Type::I32, 3, -4, 0, -4},               {Ins::AtomicMin, Type::U32, 3, -4, 0, 3},      {Ins::AtomicMax, Type::I16, -3, -4, 0, -3},
-      {Ins::AtomicAnd, Type::U16, 0xff0f, 0x0ff0, 0, 0x0f00},  {Ins::AtomicOr, Type::I32, 1, 6, 0, 7},        {Ins::AtomicXor, Type::U64, 5, 6, 0, 3},
-      {Ins::AtomicInc, Type::I32, 41, 0, 0, 42},               {Ins::AtomicDec, Type::U32, 0, 0, 0, 0xffffffff}, {Ins::AtomicCas, Type::I32, 7, 7, 9, 9},
+      {Ins::AtomicAdd, Type::I32, INT32_MAX, 1, 0, INT32_MIN},
+      {Ins::AtomicSub, Type::U8, 1, 2, 0, 255},
+      {Ins::AtomicExchange, Type::I64, 5, -9, 0, -9},
+      {Ins::AtomicMin, Type::I32, 3, -4, 0, -4},
+      {Ins::AtomicMin, Type::U32, 3, -4, 0, 3},
+      {Ins::AtomicMax, Type::I16, -3, -4, 0, -3},
+      {Ins::AtomicAnd, Type::U16, 0xff0f, 0x0ff0, 0, 0x0f00},
+      {Ins::AtomicOr, Type::I32, 1, 6, 0, 7},
+      {Ins::AtomicXor, Type::U64, 5, 6, 0, 3},
+      {Ins::AtomicInc, Type::I32, 41, 0, 0, 42},
+      {Ins::AtomicDec, Type::U32, 0, 0, 0, 0xffffffff},
+      {Ins::AtomicCas, Type::I32, 7, 7, 9, 9},
       {Ins::AtomicCas, Type::I32, 7, 8, 9, 7},
   };
   for (const Row& row : rows) {
@@ -275,7 +296,8 @@ TEST_CASE("every atomic gives the old value and stores what its row says") {
     b.store(out, b.i32(0), old);
     std::int64_t memory = row.old, result = 0;
     Call call;
-    call.launch.arguments = {Argument::buffer(&memory, 1, ir::type_bytes(row.type)), Argument::buffer(&result, 1, ir::type_bytes(row.type))};
+    call.launch.arguments = {Argument::buffer(&memory, 1, ir::type_bytes(row.type)),
+                             Argument::buffer(&result, 1, ir::type_bytes(row.type))};
     call.ok(b.finish());
     INFO(ir::ins_info(row.code).name << " " << ir::type_name(row.type));
     const int width = ir::type_bits(row.type);

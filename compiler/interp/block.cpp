@@ -60,7 +60,8 @@ std::string_view access_name(AccessKind kind) {
 
 }  // namespace
 
-BlockRunner::BlockRunner(const Code& code, std::span<const std::uint64_t> slots, std::span<const std::int64_t> buffer_bytes, std::uint64_t step_limit)
+BlockRunner::BlockRunner(const Code& code, std::span<const std::uint64_t> slots, std::span<const std::int64_t> buffer_bytes,
+                         std::uint64_t step_limit)
     : code_(code), start_(code.frame), frame_cells_(code.frame.size()) {
   machine_.code = &code;
   machine_.step_limit = step_limit;
@@ -75,7 +76,8 @@ BlockRunner::BlockRunner(const Code& code, std::span<const std::uint64_t> slots,
     const RegionInfo& r = code.regions[i];
     if (!r.shared || r.slot < 0) continue;
     offsets[i] = bytes;
-    bytes += (static_cast<std::size_t>(slots[static_cast<std::size_t>(r.slot)]) * static_cast<std::size_t>(ir::type_bytes(r.type)) + 15) / 16 * 16;
+    bytes += (static_cast<std::size_t>(slots[static_cast<std::size_t>(r.slot)]) * static_cast<std::size_t>(ir::type_bytes(r.type)) + 15) /
+             16 * 16;
   }
   shared_bytes_ = bytes;
   shared_.resize((bytes + sizeof(std::max_align_t) - 1) / sizeof(std::max_align_t) + 1);
@@ -83,7 +85,9 @@ BlockRunner::BlockRunner(const Code& code, std::span<const std::uint64_t> slots,
 
   std::vector<std::int64_t> granules(slots.size(), 8);
   for (const RegionInfo& r : code.regions)
-    if (!r.shared) granules[static_cast<std::size_t>(r.slot)] = std::min<std::int64_t>(granules[static_cast<std::size_t>(r.slot)], ir::type_bytes(r.type));
+    if (!r.shared)
+      granules[static_cast<std::size_t>(r.slot)] =
+          std::min<std::int64_t>(granules[static_cast<std::size_t>(r.slot)], ir::type_bytes(r.type));
   std::vector<Shadow*> by_slot(slots.size());
   for (std::size_t i = 0; i < code.regions.size(); ++i) {
     const RegionInfo& r = code.regions[i];
@@ -102,7 +106,8 @@ BlockRunner::BlockRunner(const Code& code, std::span<const std::uint64_t> slots,
     if (!shadow) {
       // A fence may order the accesses of two blocks in ways that are not followed here.
       const bool between_blocks = !r.shared && !code.device_fence;
-      const std::int64_t size = r.shared ? static_cast<std::int64_t>(region.length) * element : buffer_bytes[static_cast<std::size_t>(r.slot)];
+      const std::int64_t size =
+          r.shared ? static_cast<std::int64_t>(region.length) * element : buffer_bytes[static_cast<std::size_t>(r.slot)];
       shadows_.push_back(std::make_unique<Shadow>(size, r.shared ? element : granules[static_cast<std::size_t>(r.slot)], between_blocks));
       shadow = shadows_.back().get();
       if (!r.shared) by_slot[static_cast<std::size_t>(r.slot)] = shadow;
@@ -114,7 +119,8 @@ BlockRunner::BlockRunner(const Code& code, std::span<const std::uint64_t> slots,
   threads_.resize(code.parks ? threads : 1);
   states_.resize(threads_.size());
   warp_steps_.resize((threads + kWarp - 1) / kWarp);
-  for (std::size_t t = 0; t < threads_.size(); ++t) std::copy(start_.begin(), start_.end(), frames_.begin() + static_cast<std::ptrdiff_t>(t * frame_cells_));
+  for (std::size_t t = 0; t < threads_.size(); ++t)
+    std::copy(start_.begin(), start_.end(), frames_.begin() + static_cast<std::ptrdiff_t>(t * frame_cells_));
 }
 
 std::array<std::int32_t, 3> BlockRunner::thread_id(int thread) const {
@@ -131,7 +137,8 @@ RuntimeError BlockRunner::error(ErrorKind kind, int thread, std::string what) co
   e.kind = kind;
   e.block = block_;
   e.thread = thread_id(thread);
-  e.message = "kernel '" + code_.program.name + "', block " + triple(block_[0], block_[1], block_[2]) + ", " + thread_text(thread) + ": " + std::move(what);
+  e.message = "kernel '" + code_.program.name + "', block " + triple(block_[0], block_[1], block_[2]) + ", " + thread_text(thread) + ": " +
+              std::move(what);
   e.range = place(static_cast<int>(threads_.size() == 1 ? 0 : thread));
   return e;
 }
@@ -157,21 +164,25 @@ RuntimeError BlockRunner::fault(int thread) const {
     case ErrorKind::Array_bounds_error: {
       const RegionInfo* r = region();
       return error(machine_.fault, thread,
-                   "index " + std::to_string(in_elements(r, machine_.fault_index)) + " is out of bounds of '" + (r ? r->name : name->second) + "' with length " +
+                   "index " + std::to_string(in_elements(r, machine_.fault_index)) + " is out of bounds of '" +
+                       (r ? r->name : name->second) + "' with length " +
                        std::to_string(in_elements(r, static_cast<std::int64_t>(machine_.fault_length))));
     }
     case ErrorKind::Uninitialised_shared_read:
-      return error(machine_.fault, thread, "reads '" + region()->name + "' at index " + std::to_string(machine_.fault_index) + " before any thread wrote it");
+      return error(machine_.fault, thread,
+                   "reads '" + region()->name + "' at index " + std::to_string(machine_.fault_index) + " before any thread wrote it");
     case ErrorKind::Race: {
       const RegionInfo* r = region();
-      const AccessKind kind = i.code == Opcode::CheckLoad ? AccessKind::Read : i.code == Opcode::CheckStore ? AccessKind::Write : AccessKind::Atomic;
+      const AccessKind kind = i.code == Opcode::CheckLoad    ? AccessKind::Read
+                              : i.code == Opcode::CheckStore ? AccessKind::Write
+                                                             : AccessKind::Atomic;
       const RaceWith& other = machine_.fault_race;
-      std::string who = other.thread < 0 ? "a thread of block number " + std::to_string(other.block)
+      std::string who = other.thread < 0         ? "a thread of block number " + std::to_string(other.block)
                         : other.thread == thread ? "another thread"
                                                  : thread_text(other.thread);
       return error(machine_.fault, thread,
-                   std::string(access_name(kind)) + " '" + r->name + "' at index " + std::to_string(in_elements(r, machine_.fault_index)) + ", which " + who + " " +
-                       std::string(access_name(other.kind)) + " with no barrier in between");
+                   std::string(access_name(kind)) + " '" + r->name + "' at index " + std::to_string(in_elements(r, machine_.fault_index)) +
+                       ", which " + who + " " + std::string(access_name(other.kind)) + " with no barrier in between");
     }
     case ErrorKind::Division_by_zero: return error(machine_.fault, thread, "division by zero");
     case ErrorKind::Trap: return error(machine_.fault, thread, name == code_.names.end() || name->second.empty() ? "trap" : name->second);
@@ -331,11 +342,13 @@ std::optional<RuntimeError> BlockRunner::release_block() {
   const int in_warp = first_in(State::Warp);
   if (in_warp >= 0 && waiting >= 0) {
     // Some warp has lanes at a warp instruction and lanes at the barrier; otherwise it would have gone on.
-    RuntimeError e = error(ErrorKind::Bsp_deadlock, waiting, "waits at a barrier, but " + thread_text(in_warp) + " waits at a warp instruction that can never release");
+    RuntimeError e = error(ErrorKind::Bsp_deadlock, waiting,
+                           "waits at a barrier, but " + thread_text(in_warp) + " waits at a warp instruction that can never release");
     e.related = place(in_warp);
     return e;
   }
-  if (finished >= 0) return error(ErrorKind::Bsp_deadlock, waiting, "waits at a barrier, but " + thread_text(finished) + " has ended and can never arrive");
+  if (finished >= 0)
+    return error(ErrorKind::Bsp_deadlock, waiting, "waits at a barrier, but " + thread_text(finished) + " has ended and can never arrive");
   const std::uint32_t pc = threads_[0].pc;
   for (std::size_t t = 0; t < threads_.size(); ++t) {
     if (threads_[t].pc == pc) continue;

@@ -38,7 +38,7 @@ class BlockRunner {
 
   const Code& code_;
   Machine machine_;
-  std::vector<std::uint64_t> start_;   // a frame with constants and slots in it
+  std::vector<std::uint64_t> start_;  // a frame with constants and slots in it
   std::size_t frame_cells_;
   std::vector<std::uint64_t> frames_;
   std::vector<ThreadState> threads_;

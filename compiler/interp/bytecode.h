@@ -1,5 +1,5 @@
-// The form a program runs in: 16-byte instructions over a frame of 8-byte cells per thread. Values lie as compiler/ir/evaluate.h says (bits in the
-// low end, zero-extended). Private to this folder.
+// The form a program runs in: 16-byte instructions over a frame of 8-byte cells per thread. Values lie as compiler/ir/evaluate.h says (bits
+// in the low end, zero-extended). Private to this folder.
 #pragma once
 
 #include <array>
@@ -41,12 +41,12 @@ static_assert(sizeof(Instruction) == 16);
 /// Storage that instructions address: a view of a global buffer, or a shared buffer.
 struct RegionInfo {
   bool shared = false;
-  int slot = -1;               // global: the Buffer slot; dynamic shared: the SharedLength slot; -1: static shared
+  int slot = -1;  // global: the Buffer slot; dynamic shared: the SharedLength slot; -1: static shared
   ir::Type type = ir::Type::Void;
-  std::int64_t offset = 0;     // static shared: bytes from the start of the block's shared storage
-  std::int64_t length = 0;     // static shared: elements
+  std::int64_t offset = 0;  // static shared: bytes from the start of the block's shared storage
+  std::int64_t length = 0;  // static shared: elements
   std::string name;
-  std::int64_t element = 0;    // global: bytes of the user's element, for reports
+  std::int64_t element = 0;  // global: bytes of the user's element, for reports
 };
 
 struct AtomicInfo {
@@ -68,7 +68,7 @@ struct Code {
   bool ordered_atomics = false;  // the result may depend on the order of blocks
   bool device_fence = false;
   std::vector<Instruction> code;
-  std::vector<SourceRange> places;  // per instruction
+  std::vector<SourceRange> places;             // per instruction
   std::map<std::uint32_t, std::string> names;  // by instruction: a private array it touches, the text of a trap
   std::vector<RegionInfo> regions;
   std::vector<AtomicInfo> atomics;

@@ -96,7 +96,8 @@ TEST_CASE("a missing barrier between write and read is a race (T19), with the ba
   const auto r = check(p);
   REQUIRE_FALSE(r.has_value());
   CHECK(r.error().kind == ErrorKind::Race);
-  CHECK(r.error().message == "kernel 'k', block (0, 0, 0), thread (1, 0, 0): writes 's' at index 1, which thread (0, 0, 0) reads with no barrier in between");
+  CHECK(r.error().message ==
+        "kernel 'k', block (0, 0, 0), thread (1, 0, 0): writes 's' at index 1, which thread (0, 0, 0) reads with no barrier in between");
   CHECK(r.error().range == at(5));
 }
 
@@ -108,14 +109,20 @@ TEST_CASE("races in one superstep") {
   };
   const Row rows[] = {
       {"two writes of one global cell", true, [](ProgramBuilder& b, NodeId tid, NodeId, NodeId g) { b.store(g, b.i32(0), tid); }},
-      {"two reads", false, [](ProgramBuilder& b, NodeId tid, NodeId, NodeId g) { b.set(b.reg("r", Type::I32), b.op(Op::Add, {b.load(g, b.i32(0)), tid})); }},
-      {"own cells", false, [](ProgramBuilder& b, NodeId tid, NodeId, NodeId g) { b.store(g, tid, b.load(g, tid)); b.store(g, tid, tid); }},
+      {"two reads", false,
+       [](ProgramBuilder& b, NodeId tid, NodeId, NodeId g) { b.set(b.reg("r", Type::I32), b.op(Op::Add, {b.load(g, b.i32(0)), tid})); }},
+      {"own cells", false,
+       [](ProgramBuilder& b, NodeId tid, NodeId, NodeId g) {
+         b.store(g, tid, b.load(g, tid));
+         b.store(g, tid, tid);
+       }},
       {"many reads, then a write", true,
        [](ProgramBuilder& b, NodeId tid, NodeId, NodeId g) {
          b.set(b.reg("r", Type::I32), b.load(g, b.i32(3)));
          b.store(g, b.i32(3), tid, b.op(Op::Cmpeq, {tid, b.i32(63)}));
        }},
-      {"two atomics", false, [](ProgramBuilder& b, NodeId tid, NodeId, NodeId g) { b.ins(Ins::AtomicAdd, Type::I32, {b.index(g, b.i32(0)), tid}); }},
+      {"two atomics", false,
+       [](ProgramBuilder& b, NodeId tid, NodeId, NodeId g) { b.ins(Ins::AtomicAdd, Type::I32, {b.index(g, b.i32(0)), tid}); }},
       {"an atomic and a read", true,
        [](ProgramBuilder& b, NodeId tid, NodeId, NodeId g) {
          b.ins(Ins::AtomicAdd, Type::I32, {b.index(g, b.i32(0)), tid});
@@ -162,7 +169,9 @@ TEST_CASE("blocks race without a superstep of their own to save them") {
   const auto r = check(cells(false, false), 2);
   REQUIRE_FALSE(r.has_value());
   CHECK(r.error().kind == ErrorKind::Race);
-  CHECK(contains(r.error().message, "block (1, 0, 0), thread (0, 0, 0): writes 'g' at index 0, which a thread of block number 0 writes with no barrier in between"));
+  CHECK(contains(
+      r.error().message,
+      "block (1, 0, 0), thread (0, 0, 0): writes 'g' at index 0, which a thread of block number 0 writes with no barrier in between"));
   // Fences and atomics may order blocks in ways that are not followed: no verdict there.
   CHECK(check(cells(false, true), 2).has_value());
 }

@@ -1,10 +1,12 @@
-// From a program to bytecode: one walk over the body with a cell per live value. Cells are given by last use (values live inside the IF or loop that
-// makes them, so positions in the list order them) and a value that only moves to or from a private variable shares the variable's cell.
+// From a program to bytecode: one walk over the body with a cell per live value. Cells are given by last use (values live inside the IF or
+// loop that makes them, so positions in the list order them) and a value that only moves to or from a private variable shares the
+// variable's cell.
 #include <algorithm>
 #include <map>
 #include <set>
 
 #include "compiler/interp/bytecode.h"
+#include "compiler/interp/select_opcode.h"
 #include "compiler/ir/evaluate.h"
 
 namespace sarek::interp {
@@ -16,78 +18,6 @@ using ir::Op;
 using ir::Type;
 
 constexpr std::size_t kMaxCells = 65535;
-
-/// Opcodes by base and type, filled from the table.
-enum class Base : std::uint8_t {
-  Neg, Abs, Trunc, Floor, Ceil, Round, Sqrt, Reciprocal, Clz, Ctz, Popcount, CanonicalNan, Add, Sub, Mul, Max, Min, Less, Equal, NotEqual, Fdiv,
-  Copysign, Cdiv, Cmod, Floordiv, Floormod, MulHigh, Shl, Shr, Mulacc, JumpIfNotLess
-};
-struct TypedCode {
-  Base base;
-  Type type;
-  Opcode code;
-};
-constexpr TypedCode kTyped[] = {
-#define SAREK_UNARY(base, function, type) {Base::base, Type::type, Opcode::base##_##type},
-#define SAREK_BINARY(base, function, type) {Base::base, Type::type, Opcode::base##_##type},
-#define SAREK_SHIFT(base, function, type) {Base::base, Type::type, Opcode::base##_##type},
-#define SAREK_TERNARY(base, function, type) {Base::base, Type::type, Opcode::base##_##type},
-#define SAREK_COMPARE_JUMP(base, function, type) {Base::base, Type::type, Opcode::base##_##type},
-#include "compiler/interp/opcodes.def"
-};
-std::optional<Opcode> find(Base base, Type type) {
-  for (const TypedCode& t : kTyped)
-    if (t.base == base && t.type == type) return t.code;
-  return std::nullopt;
-}
-struct Conversion {
-  Type to, from;
-  Opcode code;
-};
-constexpr Conversion kConversions[] = {
-#define SAREK_CONVERT(to, from) {Type::to, Type::from, Opcode::Cast_##to##_##from},
-#include "compiler/interp/opcodes.def"
-};
-std::optional<Opcode> find_conversion(Type to, Type from) {
-  for (const Conversion& c : kConversions)
-    if (c.to == to && c.from == from) return c.code;
-  return std::nullopt;
-}
-struct RangeCode {
-  Type type;
-  Opcode begin, end;
-};
-constexpr RangeCode kRanges[] = {
-#define SAREK_RANGE(type) {Type::type, Opcode::RangeBegin_##type, Opcode::RangeEnd_##type},
-#include "compiler/interp/opcodes.def"
-};
-
-Type unsigned_of(Type type) {
-  switch (type) {
-    case Type::I8: return Type::U8;
-    case Type::I16: return Type::U16;
-    case Type::I32: return Type::U32;
-    case Type::I64: return Type::U64;
-    case Type::Void:
-    case Type::Bool:
-    case Type::WeakInt:
-    case Type::U8:
-    case Type::U16:
-    case Type::U32:
-    case Type::U64:
-    case Type::WeakFloat:
-    case Type::F8e4m3:
-    case Type::F8e5m2:
-    case Type::F8e4m3fnuz:
-    case Type::F8e5m2fnuz:
-    case Type::F16:
-    case Type::Bf16:
-    case Type::F32:
-    case Type::F64: return type;
-  }
-  return type;
-}
-bool is_value_type(Type type) { return ir::type_bits(type) != 0; }
 
 class Compiler {
  public:
@@ -181,8 +111,8 @@ class Compiler {
       const Op op = g_.op(id);
       const auto* a = g_.arg_as<ir::ParamArg>(id);
       if (op == Op::Param && a && a->space == ir::AddressSpace::Global) {
-        if (a->slot < 0 || static_cast<std::size_t>(a->slot) >= p_.slots.size() || p_.slots[static_cast<std::size_t>(a->slot)].kind != ir::Slot::Kind::Buffer ||
-            !is_value_type(a->type)) {
+        if (a->slot < 0 || static_cast<std::size_t>(a->slot) >= p_.slots.size() ||
+            p_.slots[static_cast<std::size_t>(a->slot)].kind != ir::Slot::Kind::Buffer || !is_value_type(a->type)) {
           refuse(id, "the buffer '" + a->name + "' is at no buffer slot");
           return;
         }
@@ -194,7 +124,8 @@ class Compiler {
         r.element = slot.param >= 0 ? p_.params[static_cast<std::size_t>(slot.param)].element.size : ir::type_bytes(a->type);
         add_region(id, std::move(r));
       } else if (op == Op::Param && a) {
-        if (a->slot < 0 || static_cast<std::size_t>(a->slot) >= p_.slots.size() || p_.slots[static_cast<std::size_t>(a->slot)].type != a->type) {
+        if (a->slot < 0 || static_cast<std::size_t>(a->slot) >= p_.slots.size() ||
+            p_.slots[static_cast<std::size_t>(a->slot)].type != a->type) {
           refuse(id, "the scalar '" + a->name + "' does not fit its slot");
           return;
         }
@@ -251,12 +182,13 @@ class Compiler {
 
   // --- lifetimes ------------------------------------------------------------------------------------------------------------
 
-  /// A use at position `at` of a value defined at `def`: the last position where the value must still lie in its cell, which is the end of the
-  /// outermost loop around the use that does not hold the definition.
+  /// A use at position `at` of a value defined at `def`: the last position where the value must still lie in its cell, which is the end of
+  /// the outermost loop around the use that does not hold the definition.
   int extend(int def, int at) const {
     int last = at;
     for (int open = structure_.parent[static_cast<std::size_t>(at)]; open > def; open = structure_.parent[static_cast<std::size_t>(open)])
-      if (g_.op(p_.body[static_cast<std::size_t>(open)]) == Op::Range) last = std::max(last, structure_.partner[static_cast<std::size_t>(open)]);
+      if (g_.op(p_.body[static_cast<std::size_t>(open)]) == Op::Range)
+        last = std::max(last, structure_.partner[static_cast<std::size_t>(open)]);
     return last;
   }
   void use(NodeId value, int at) {
@@ -301,8 +233,8 @@ class Compiler {
     return static_cast<Cell>(cell_[at.buffer.index()] + *i);
   }
 
-  /// Loads of a variable that is not written while the value lives read the variable's cell itself; a value whose only use is the store right
-  /// to a variable, with no touch of the variable in between, is computed into that cell.
+  /// Loads of a variable that is not written while the value lives read the variable's cell itself; a value whose only use is the store
+  /// right to a variable, with no touch of the variable in between, is computed into that cell.
   void find_shared_cells() {
     std::map<Cell, std::vector<int>> writes;
     std::set<std::size_t> indexed;  // arrays that an index known only at run time may touch
@@ -341,7 +273,9 @@ class Compiler {
       const int def = position_[value.index()];
       const auto position = static_cast<int>(at);
       if (def < 0 || uses_[value.index()] != 1 || is_leaf_.contains(value.index()) || alias_.contains(value.index())) continue;
-      if (structure_.parent[static_cast<std::size_t>(def)] != structure_.parent[at] || g_.op(value) == Op::Range || !is_value_type(g_.type(value))) continue;
+      if (structure_.parent[static_cast<std::size_t>(def)] != structure_.parent[at] || g_.op(value) == Op::Range ||
+          !is_value_type(g_.type(value)))
+        continue;
       bool clear = true;
       for (const int w : writes[*c]) clear = clear && !(w > def && w < position);
       for (const auto& [load, last] : reads[*c]) clear = clear && (last <= def || load > position);
@@ -377,7 +311,8 @@ class Compiler {
     }
     return static_cast<Cell>(c);
   }
-  /// The cell of the value that the current node makes. Sources that die here give theirs back first: every instruction reads before it writes.
+  /// The cell of the value that the current node makes. Sources that die here give theirs back first: every instruction reads before it
+  /// writes.
   Cell result(NodeId id, int at) {
     const auto into = into_.find(id.index());
     if (into != into_.end()) return into->second;
@@ -423,44 +358,39 @@ class Compiler {
           head_[id.index()] = out_.code.size();
           return;
         }
-        for (const RangeCode& r : kRanges) {
-          if (r.type != g_.type(id)) continue;
+        if (const std::optional<RangeCodes> r = range_codes(g_.type(id))) {
           const Cell count = cell(src(0));
           const Cell variable = take_cell();  // beside the count, which lives on
           cell_[id.index()] = variable;
           dying_[structure_.partner[position]].push_back(variable);
-          head_[id.index()] = emit(r.begin, variable, count);
+          head_[id.index()] = emit(r->begin, variable, count);
           return;
         }
         return refuse_op(id);
       }
       case Op::End: {
         const NodeId range = src(1);
-        for (const RangeCode& r : kRanges) {
-          if (r.type != g_.type(range)) continue;
+        if (const std::optional<RangeCodes> r = range_codes(g_.type(range))) {
           const std::size_t head = head_[range.index()];
-          emit(r.end, cell(range), cell(g_.source(range, 0)), 0, 0, static_cast<std::int32_t>(head + 1));
+          emit(r->end, cell(range), cell(g_.source(range, 0)), 0, 0, static_cast<std::int32_t>(head + 1));
           out_.code[head].imm = static_cast<std::int32_t>(out_.code.size());
           return;
         }
         return refuse_op(id);
       }
-      case Op::Backedge:
-        emit(Opcode::Again, 0, cell(src(2)), 0, 0, static_cast<std::int32_t>(head_[src(1).index()]));
-        return;
+      case Op::Backedge: emit(Opcode::Again, 0, cell(src(2)), 0, 0, static_cast<std::int32_t>(head_[src(1).index()])); return;
       case Op::If: {
         head_[id.index()] = emit_branch(src(0));
         return;
       }
-      case Op::Endif:
-        out_.code[head_[src(0).index()]].imm = static_cast<std::int32_t>(out_.code.size());
-        return;
+      case Op::Endif: out_.code[head_[src(0).index()]].imm = static_cast<std::int32_t>(out_.code.size()); return;
       case Op::Ins: return emit_ins(id, at);
       case Op::Cast: return emit_cast(id, at);
       case Op::Bitcast: {
         const Type from = g_.type(src(0));
-        if (ir::type_bits(from) != ir::type_bits(g_.type(id)) || !is_value_type(from) || (g_.type(id) == Type::Bool && from != Type::Bool)) return refuse_op(id);
-        const std::optional<Opcode> canonical = from == g_.type(id) ? std::nullopt : find(Base::CanonicalNan, from);
+        if (ir::type_bits(from) != ir::type_bits(g_.type(id)) || !is_value_type(from) || (g_.type(id) == Type::Bool && from != Type::Bool))
+          return refuse_op(id);
+        const std::optional<Opcode> canonical = from == g_.type(id) ? std::nullopt : canonical_nan_code(from);
         const Cell a = cell(src(0));
         emit(canonical.value_or(Opcode::Move), result(id, at), a);
         return;
@@ -536,11 +466,7 @@ class Compiler {
   /// Branches on a condition; the jump's target is filled in later.
   std::size_t emit_branch(NodeId condition) {
     if (fused_ != condition) return emit(Opcode::JumpIfNot, 0, cell(condition));
-    const Op op = g_.op(condition);
-    const Type of = g_.type(g_.source(condition, 0));
-    const Opcode code = op == Op::Cmpeq   ? Opcode::JumpIfNotEqualBits
-                        : op == Op::Cmpne ? Opcode::JumpIfEqualBits
-                                          : *find(Base::JumpIfNotLess, of == Type::Bool ? Type::U8 : of);
+    const Opcode code = branch_unless_code(g_.op(condition), g_.type(g_.source(condition, 0)));
     return emit(code, 0, cell(g_.source(condition, 0)), cell(g_.source(condition, 1)));
   }
   /// A comparison that only the IF right after it looks at becomes part of the branch. (Its operands' cells are free by then, but nothing
@@ -551,39 +477,6 @@ class Compiler {
     const NodeId user = p_.body[next];
     if (g_.op(user) != Op::If || g_.source(user, 0) != id) return false;
     return g_.op(id) == Op::Cmplt || (ir::is_comparison(g_.op(id)) && !ir::is_float(g_.type(g_.source(id, 0))));
-  }
-
-  /// The opcode of an arithmetic operation on `type`, the type of its first source.
-  static std::optional<Opcode> alu_code(Op op, Type type) {
-    const bool is_float = ir::is_float(type);
-    // Signedness matters only where named.
-    const Type bits = unsigned_of(type);
-    const Type ordered = type == Type::Bool ? Type::U8 : type;
-    const auto plain = [&](Opcode code) { return is_float ? std::nullopt : std::optional(code); };
-    if (op == Op::Sqrt) return find(Base::Sqrt, type);
-    if (op == Op::Reciprocal) return find(Base::Reciprocal, type);
-    if (op == Op::Neg) return find(Base::Neg, bits);
-    if (op == Op::Trunc) return is_float ? find(Base::Trunc, type) : ir::is_int(type) ? std::optional(Opcode::Move) : std::nullopt;
-    if (op == Op::Add) return find(Base::Add, bits);
-    if (op == Op::Sub) return find(Base::Sub, bits);
-    if (op == Op::Mul) return find(Base::Mul, bits);
-    if (op == Op::Mulacc) return find(Base::Mulacc, bits);
-    if (op == Op::Shl) return find(Base::Shl, bits);
-    if (op == Op::Shr) return find(Base::Shr, type);
-    if (op == Op::Cdiv) return find(Base::Cdiv, type);
-    if (op == Op::Cmod) return find(Base::Cmod, type);
-    if (op == Op::Floordiv) return find(Base::Floordiv, type);
-    if (op == Op::Floormod) return find(Base::Floormod, type);
-    if (op == Op::Fdiv) return find(Base::Fdiv, type);
-    if (op == Op::Max) return find(Base::Max, ordered);
-    if (op == Op::Cmplt) return find(Base::Less, ordered);
-    if (op == Op::Cmpeq) return is_float ? find(Base::Equal, type) : std::optional(Opcode::EqualBits);
-    if (op == Op::Cmpne) return is_float ? find(Base::NotEqual, type) : std::optional(Opcode::NotEqualBits);
-    if (op == Op::And) return plain(Opcode::And);
-    if (op == Op::Or) return plain(Opcode::Or);
-    if (op == Op::Xor) return plain(Opcode::Xor);
-    if (op == Op::Threefry) return type == Type::U64 ? std::optional(Opcode::Threefry) : std::nullopt;
-    return std::nullopt;
   }
 
   void emit_alu(NodeId id, int at) {
@@ -642,24 +535,6 @@ class Compiler {
       refuse(now_, "an access to something that is no storage");
     return r;
   }
-  static Opcode load_code(Type type, bool narrow) {
-    if (type == Type::Bool) return narrow ? Opcode::LoadBool_I32 : Opcode::LoadBool_I64;
-    switch (ir::type_bytes(type)) {
-      case 1: return narrow ? Opcode::Load1_I32 : Opcode::Load1_I64;
-      case 2: return narrow ? Opcode::Load2_I32 : Opcode::Load2_I64;
-      case 4: return narrow ? Opcode::Load4_I32 : Opcode::Load4_I64;
-      default: return narrow ? Opcode::Load8_I32 : Opcode::Load8_I64;
-    }
-  }
-  static Opcode store_code(Type type, bool narrow) {
-    switch (ir::type_bytes(type)) {
-      case 1: return narrow ? Opcode::Store1_I32 : Opcode::Store1_I64;
-      case 2: return narrow ? Opcode::Store2_I32 : Opcode::Store2_I64;
-      case 4: return narrow ? Opcode::Store4_I32 : Opcode::Store4_I64;
-      default: return narrow ? Opcode::Store8_I32 : Opcode::Store8_I64;
-    }
-  }
-
   std::size_t emit_memory(Opcode code, IndexCell index, Cell dst, Cell b, Cell c, std::int32_t imm) {
     return emit({code, dst, index.cell, b, c, static_cast<std::uint16_t>(index.narrow), imm}, g_.range(now_));
   }
@@ -721,8 +596,8 @@ class Compiler {
     else if (region != kUnset) emit_memory(store_code(g_.type(s[1]), index.narrow), index, 0, value, 0, region);
     else {
       const auto* a = g_.arg_as<ir::ParamArg>(where->buffer);
-      emit_memory(index.narrow ? Opcode::StoreReg_I32 : Opcode::StoreReg_I64, index, 0, static_cast<Cell>(cell_[where->buffer.index()]), value,
-                  static_cast<std::int32_t>(*a->size));
+      emit_memory(index.narrow ? Opcode::StoreReg_I32 : Opcode::StoreReg_I64, index, 0, static_cast<Cell>(cell_[where->buffer.index()]),
+                  value, static_cast<std::int32_t>(*a->size));
       name_array(*a);
     }
     if (skip) out_.code[*skip].imm = static_cast<std::int32_t>(out_.code.size());
@@ -736,9 +611,7 @@ class Compiler {
     if (!arg || static_cast<int>(s.size()) != ir::ins_info(arg->code).sources) return refuse_op(id);
     switch (ir::ins_info(arg->code).kind) {
       case ir::InsKind::Pure: return emit_pure(id, at, arg->code);
-      case ir::InsKind::Trap:
-        out_.names.emplace(static_cast<std::uint32_t>(emit(Opcode::Trap, 0, cell(s[0]))), arg->text);
-        return;
+      case ir::InsKind::Trap: out_.names.emplace(static_cast<std::uint32_t>(emit(Opcode::Trap, 0, cell(s[0]))), arg->text); return;
       case ir::InsKind::Atomic: return emit_atomic(id, at, *arg);
       case ir::InsKind::Sync:
         // Memory is in order here, so that fences have nothing to do.
@@ -761,71 +634,13 @@ class Compiler {
     const Cell dst = w.type == Type::Void ? Cell{0} : result(id, at);
     emit(Opcode::Warp, dst, a, b, 0, number);
   }
-  static bool warp_fits(const WarpInfo& w) {
-    const bool integer = ir::is_int(w.type) && !ir::is_weak(w.type);
-    switch (w.code) {
-      case Ins::Shuffle:
-      case Ins::ShuffleUp:
-      case Ins::ShuffleDown:
-      case Ins::ShuffleXor: return w.type == w.source && is_value_type(w.type) && ir::is_int(w.distance) && !ir::is_weak(w.distance);
-      case Ins::VoteAll:
-      case Ins::VoteAny: return w.type == Type::Bool && w.source == Type::Bool;
-      case Ins::Ballot: return integer && ir::type_bits(w.type) >= 32 && w.source == Type::Bool;
-      case Ins::ActiveMask: return integer && ir::type_bits(w.type) >= 32;
-      case Ins::ReduceAdd: return w.type == w.source && alu_code(Op::Add, w.type).has_value();
-      case Ins::ReduceMin:
-      case Ins::ReduceMax: return w.type == w.source && alu_code(Op::Max, w.type).has_value();
-      case Ins::ReduceAnd:
-      case Ins::ReduceOr:
-      case Ins::ReduceXor: return w.type == w.source && (integer || w.type == Type::Bool);
-      case Ins::WarpBarrier: return true;
-      case Ins::Min:
-      case Ins::Abs:
-      case Ins::Floor:
-      case Ins::Ceil:
-      case Ins::Round:
-      case Ins::Copysign:
-      case Ins::Clz:
-      case Ins::Ctz:
-      case Ins::Popcount:
-      case Ins::MulHigh:
-      case Ins::FenceBlock:
-      case Ins::FenceDevice:
-      case Ins::AtomicAdd:
-      case Ins::AtomicSub:
-      case Ins::AtomicExchange:
-      case Ins::AtomicMin:
-      case Ins::AtomicMax:
-      case Ins::AtomicAnd:
-      case Ins::AtomicOr:
-      case Ins::AtomicXor:
-      case Ins::AtomicInc:
-      case Ins::AtomicDec:
-      case Ins::AtomicCas:
-      case Ins::Trap: return false;
-    }
-    return false;
-  }
-
   void emit_pure(NodeId id, int at, Ins ins) {
     const std::span<const NodeId> s = g_.sources(id);
     const Type of = g_.type(s[0]);
     const bool counts = ins == Ins::Clz || ins == Ins::Ctz || ins == Ins::Popcount;
     bool fits = counts ? ir::is_int(g_.type(id)) && is_value_type(g_.type(id)) : g_.type(id) == of;
     for (const NodeId x : s) fits = fits && g_.type(x) == of;
-    std::optional<Opcode> code;
-    if (fits) {
-      if (ins == Ins::Min) code = find(Base::Min, of == Type::Bool ? Type::U8 : of);
-      else if (ins == Ins::Abs) code = ir::is_unsigned(of) ? std::optional(Opcode::Move) : find(Base::Abs, of);
-      else if (ins == Ins::Floor) code = find(Base::Floor, of);
-      else if (ins == Ins::Ceil) code = find(Base::Ceil, of);
-      else if (ins == Ins::Round) code = find(Base::Round, of);
-      else if (ins == Ins::Copysign) code = find(Base::Copysign, of);
-      else if (ins == Ins::Clz) code = find(Base::Clz, unsigned_of(of));
-      else if (ins == Ins::Ctz) code = find(Base::Ctz, unsigned_of(of));
-      else if (ins == Ins::Popcount) code = find(Base::Popcount, unsigned_of(of));
-      else if (ins == Ins::MulHigh) code = find(Base::MulHigh, of);
-    }
+    const std::optional<Opcode> code = fits ? pure_code(ins, of) : std::nullopt;
     if (!code) return refuse_op(id);
     const Cell a = cell(s[0]);
     const Cell b = s.size() > 1 ? cell(s[1]) : Cell{0};
@@ -843,7 +658,9 @@ class Compiler {
     if (failed_) return;
     const bool moves = arg.code == Ins::AtomicExchange || arg.code == Ins::AtomicCas;
     const bool logic = arg.code == Ins::AtomicAnd || arg.code == Ins::AtomicOr || arg.code == Ins::AtomicXor;
-    const bool meaning = moves ? is_value_type(type) : logic ? !ir::is_float(type) && is_value_type(type) : alu_code(Op::Add, type).has_value();
+    const bool meaning = moves   ? is_value_type(type)
+                         : logic ? !ir::is_float(type) && is_value_type(type)
+                                 : alu_code(Op::Add, type).has_value();
     if (!fits || !meaning || region == kUnset) return refuse_op(id);
     const bool used = last_use_[id.index()] >= 0;
     const bool global = !out_.regions[static_cast<std::size_t>(region)].shared;
@@ -875,8 +692,8 @@ class Compiler {
   std::vector<int> last_use_;               // by node, a position
   std::vector<int> uses_;
   std::set<std::size_t> is_leaf_;
-  std::map<std::size_t, Cell> alias_;       // loads of variables that need no copy
-  std::map<std::size_t, Cell> into_;        // values computed in a variable's cell
+  std::map<std::size_t, Cell> alias_;  // loads of variables that need no copy
+  std::map<std::size_t, Cell> into_;   // values computed in a variable's cell
   std::set<std::size_t> done_stores_;
   std::map<std::size_t, std::size_t> head_;  // RANGE and IF: the instruction that opens
 };

@@ -1,5 +1,5 @@
-// The dispatch loop. Labels as values instead of a switch: one indirect jump per instruction, each with a prediction of its own (about a third
-// faster here); the table is made from opcodes.def, so that an instruction without a handler fails to compile.
+// The dispatch loop. Labels as values instead of a switch: one indirect jump per instruction, each with a prediction of its own (about a
+// third faster here); the table is made from opcodes.def, so that an instruction without a handler fails to compile.
 #include "compiler/interp/execute.h"
 
 #include <cstring>
@@ -26,7 +26,9 @@ std::uint64_t combine(const AtomicInfo& info, std::uint64_t old, std::uint64_t x
     const std::uint64_t operands[2] = {old, v};
     return ir::evaluate(op, info.type, types, operands).value_or(old);
   };
-  const auto one = [&] { return ir::is_float(info.type) ? ir::bits_of(ir::ConstValue::of_float(1), info.type).value_or(0) : std::uint64_t{1}; };
+  const auto one = [&] {
+    return ir::is_float(info.type) ? ir::bits_of(ir::ConstValue::of_float(1), info.type).value_or(0) : std::uint64_t{1};
+  };
   switch (info.code) {
     case Ins::AtomicAdd: return apply(ir::Op::Add, x);
     case Ins::AtomicSub: return apply(ir::Op::Sub, x);
@@ -79,13 +81,13 @@ std::uint64_t combine(const AtomicInfo& info, std::uint64_t old, std::uint64_t x
   return old;
 }
 
-/// Read, combine, write as one step against the other workers. The cell is aligned: bind_arguments and the layout of shared storage see to it.
+/// Read, combine, write as one step against the other workers. The cell is aligned: bind_arguments and the layout of shared storage see to
+/// it.
 template <class Word>
 std::uint64_t update(std::uint8_t* at, const AtomicInfo& info, std::uint64_t x, std::uint64_t y) {
   auto* cell = reinterpret_cast<Word*>(at);
   Word old = __atomic_load_n(cell, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(cell, &old, static_cast<Word>(combine(info, old, x, y)), true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
-  }
+  while (!__atomic_compare_exchange_n(cell, &old, static_cast<Word>(combine(info, old, x, y)), true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {}
   return old;
 }
 
@@ -147,22 +149,22 @@ Exit execute(Machine& m, std::uint64_t* const r, ThreadState& state) {
   const std::uint64_t limit = m.step_limit ? m.step_limit : ~std::uint64_t{0};
 
 #define SAREK_DISPATCH() goto* kLabels[static_cast<std::size_t>(i->code)]
-#define SAREK_NEXT() \
-  do {               \
-    ++i;             \
+#define SAREK_NEXT()  \
+  do {                \
+    ++i;              \
     SAREK_DISPATCH(); \
   } while (0)
-#define SAREK_JUMP()      \
-  do {                    \
-    i = code + i->imm;    \
-    SAREK_DISPATCH();     \
+#define SAREK_JUMP()   \
+  do {                 \
+    i = code + i->imm; \
+    SAREK_DISPATCH();  \
   } while (0)
   // A jump back counts the loop's instructions.
-#define SAREK_JUMP_BACK()                                      \
-  do {                                                         \
+#define SAREK_JUMP_BACK()                                         \
+  do {                                                            \
     steps += static_cast<std::uint64_t>(i - (code + i->imm)) + 1; \
-    if (steps > limit) goto step_limit;                        \
-    SAREK_JUMP();                                              \
+    if (steps > limit) goto step_limit;                           \
+    SAREK_JUMP();                                                 \
   } while (0)
 
   SAREK_DISPATCH();
@@ -199,29 +201,29 @@ L_AlternativeUnless:
   SAREK_NEXT();
 
   // Memory. `Index` is how the index lies; a negative one is a huge unsigned one, so that one comparison checks both bounds.
-#define SAREK_LOAD(name, Index, Word, value)                                                                       \
-  L_##name: {                                                                                                      \
-    const Region& region = regions[i->imm];                                                                        \
-    const auto index = static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<Index>(r[i->a])));         \
-    if (index >= region.length) goto bounds;                                                                       \
-    Word word;                                                                                                     \
-    std::memcpy(&word, region.base + index * sizeof(Word), sizeof(Word));                                          \
-    r[i->dst] = value;                                                                                             \
-    SAREK_NEXT();                                                                                                  \
+#define SAREK_LOAD(name, Index, Word, value)                                                               \
+  L_##name : {                                                                                             \
+    const Region& region = regions[i->imm];                                                                \
+    const auto index = static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<Index>(r[i->a]))); \
+    if (index >= region.length) goto bounds;                                                               \
+    Word word;                                                                                             \
+    std::memcpy(&word, region.base + index * sizeof(Word), sizeof(Word));                                  \
+    r[i->dst] = value;                                                                                     \
+    SAREK_NEXT();                                                                                          \
   }
-#define SAREK_STORE(name, Index, Word)                                                                             \
-  L_##name: {                                                                                                      \
-    const Region& region = regions[i->imm];                                                                        \
-    const auto index = static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<Index>(r[i->a])));         \
-    if (index >= region.length) goto bounds;                                                                       \
-    const auto word = static_cast<Word>(r[i->b]);                                                                  \
-    std::memcpy(region.base + index * sizeof(Word), &word, sizeof(Word));                                          \
-    SAREK_NEXT();                                                                                                  \
+#define SAREK_STORE(name, Index, Word)                                                                     \
+  L_##name : {                                                                                             \
+    const Region& region = regions[i->imm];                                                                \
+    const auto index = static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<Index>(r[i->a]))); \
+    if (index >= region.length) goto bounds;                                                               \
+    const auto word = static_cast<Word>(r[i->b]);                                                          \
+    std::memcpy(region.base + index * sizeof(Word), &word, sizeof(Word));                                  \
+    SAREK_NEXT();                                                                                          \
   }
-#define SAREK_ACCESS(bytes, Word)                                                                    \
-  SAREK_LOAD(Load##bytes##_I32, std::int32_t, Word, word)                                            \
-  SAREK_LOAD(Load##bytes##_I64, std::int64_t, Word, word)                                            \
-  SAREK_STORE(Store##bytes##_I32, std::int32_t, Word)                                                \
+#define SAREK_ACCESS(bytes, Word)                         \
+  SAREK_LOAD(Load##bytes##_I32, std::int32_t, Word, word) \
+  SAREK_LOAD(Load##bytes##_I64, std::int64_t, Word, word) \
+  SAREK_STORE(Store##bytes##_I32, std::int32_t, Word)     \
   SAREK_STORE(Store##bytes##_I64, std::int64_t, Word)
   SAREK_ACCESS(1, std::uint8_t)
   SAREK_ACCESS(2, std::uint16_t)
@@ -230,12 +232,12 @@ L_AlternativeUnless:
   SAREK_LOAD(LoadBool_I32, std::int32_t, std::uint8_t, word != 0)
   SAREK_LOAD(LoadBool_I64, std::int64_t, std::uint8_t, word != 0)
 
-#define SAREK_REG(name, Index, access)                                                                             \
-  L_##name: {                                                                                                      \
-    const auto index = static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<Index>(r[i->a])));         \
-    if (index >= static_cast<std::uint64_t>(i->imm)) goto reg_bounds;                                              \
-    access;                                                                                                        \
-    SAREK_NEXT();                                                                                                  \
+#define SAREK_REG(name, Index, access)                                                                     \
+  L_##name : {                                                                                             \
+    const auto index = static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<Index>(r[i->a]))); \
+    if (index >= static_cast<std::uint64_t>(i->imm)) goto reg_bounds;                                      \
+    access;                                                                                                \
+    SAREK_NEXT();                                                                                          \
   }
   SAREK_REG(LoadReg_I32, std::int32_t, r[i->dst] = r[i->b + index])
   SAREK_REG(LoadReg_I64, std::int64_t, r[i->dst] = r[i->b + index])
@@ -302,43 +304,36 @@ L_Threefry:
   SAREK_NEXT();
 
 #define SAREK_VALUE(operand, type) scalar::unpack<Cpp<Type::type>>(r[i->operand])
-#define SAREK_UNARY(base, function, type)                            \
-  L_##base##_##type:                                                 \
-  r[i->dst] = scalar::pack(scalar::function(SAREK_VALUE(a, type)));  \
+#define SAREK_UNARY(base, function, type)                                               \
+  L_##base##_##type : r[i->dst] = scalar::pack(scalar::function(SAREK_VALUE(a, type))); \
   SAREK_NEXT();
-#define SAREK_BINARY(base, function, type)                                                  \
-  L_##base##_##type:                                                                        \
-  r[i->dst] = scalar::pack(scalar::function(SAREK_VALUE(a, type), SAREK_VALUE(b, type)));   \
+#define SAREK_BINARY(base, function, type)                                                                    \
+  L_##base##_##type : r[i->dst] = scalar::pack(scalar::function(SAREK_VALUE(a, type), SAREK_VALUE(b, type))); \
   SAREK_NEXT();
-#define SAREK_SHIFT(base, function, type)                                     \
-  L_##base##_##type:                                                          \
-  r[i->dst] = scalar::pack(scalar::function(SAREK_VALUE(a, type), r[i->b]));  \
+#define SAREK_SHIFT(base, function, type)                                                        \
+  L_##base##_##type : r[i->dst] = scalar::pack(scalar::function(SAREK_VALUE(a, type), r[i->b])); \
   SAREK_NEXT();
-#define SAREK_TERNARY(base, function, type)                                                                       \
-  L_##base##_##type:                                                                                              \
-  r[i->dst] = scalar::pack(scalar::function(SAREK_VALUE(a, type), SAREK_VALUE(b, type), SAREK_VALUE(c, type)));   \
+#define SAREK_TERNARY(base, function, type)                                                                                         \
+  L_##base##_##type : r[i->dst] = scalar::pack(scalar::function(SAREK_VALUE(a, type), SAREK_VALUE(b, type), SAREK_VALUE(c, type))); \
   SAREK_NEXT();
-#define SAREK_CONVERT(to, from)                                                        \
-  L_Cast_##to##_##from:                                                                \
-  r[i->dst] = scalar::pack(scalar::cast<Cpp<Type::to>>(SAREK_VALUE(a, from)));         \
+#define SAREK_CONVERT(to, from)                                                                       \
+  L_Cast_##to##_##from : r[i->dst] = scalar::pack(scalar::cast<Cpp<Type::to>>(SAREK_VALUE(a, from))); \
   SAREK_NEXT();
-#define SAREK_RANGE(type)                                                              \
-  L_RangeBegin_##type:                                                                 \
-  if (!(Cpp<Type::type>{0} < SAREK_VALUE(a, type))) SAREK_JUMP();                      \
-  r[i->dst] = 0;                                                                       \
-  SAREK_NEXT();                                                                        \
-  L_RangeEnd_##type: {                                                                 \
-    /* the variable is below the count, so one more does not wrap */                   \
-    const auto next = static_cast<Cpp<Type::type>>(SAREK_VALUE(dst, type) + 1);        \
-    if (next < SAREK_VALUE(a, type)) {                                                 \
-      r[i->dst] = scalar::pack(next);                                                  \
-      SAREK_JUMP_BACK();                                                               \
-    }                                                                                  \
-    SAREK_NEXT();                                                                      \
+#define SAREK_RANGE(type)                                                               \
+  L_RangeBegin_##type : if (!(Cpp<Type::type>{0} < SAREK_VALUE(a, type))) SAREK_JUMP(); \
+  r[i->dst] = 0;                                                                        \
+  SAREK_NEXT();                                                                         \
+  L_RangeEnd_##type : {                                                                 \
+    /* the variable is below the count, so one more does not wrap */                    \
+    const auto next = static_cast<Cpp<Type::type>>(SAREK_VALUE(dst, type) + 1);         \
+    if (next < SAREK_VALUE(a, type)) {                                                  \
+      r[i->dst] = scalar::pack(next);                                                   \
+      SAREK_JUMP_BACK();                                                                \
+    }                                                                                   \
+    SAREK_NEXT();                                                                       \
   }
-#define SAREK_COMPARE_JUMP(base, function, type)                                              \
-  L_##base##_##type:                                                                          \
-  if (!scalar::function(SAREK_VALUE(a, type), SAREK_VALUE(b, type))) SAREK_JUMP();            \
+#define SAREK_COMPARE_JUMP(base, function, type)                                                       \
+  L_##base##_##type : if (!scalar::function(SAREK_VALUE(a, type), SAREK_VALUE(b, type))) SAREK_JUMP(); \
   SAREK_NEXT();
 #include "compiler/interp/opcodes.def"
 

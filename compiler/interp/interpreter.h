@@ -1,13 +1,14 @@
 // The reference interpreter: runs a Program thread by thread with exact arithmetic. It is the oracle for the bits of every backend.
 //
-// Order. Blocks z, y, x (x fastest). Within a block bulk-synchronous rounds: threads in linear order (x fastest), each until it parks at a barrier or
-// a warp instruction, or ends. After a round, warps whose live lanes are all parked at one warp instruction go on; when no warp can, the block
-// barrier releases, provided every thread of the block is parked at the same one. Anything else is an error: nothing waits for ever.
-// With several workers blocks run in parallel. A kernel whose result may depend on the order of its global atomics (floats, exchanges, results
-// that are used) runs on one worker all the same, so that every run gives the same bits.
+// Order. Blocks z, y, x (x fastest). Within a block bulk-synchronous rounds: threads in linear order (x fastest), each until it parks at a
+// barrier or a warp instruction, or ends. After a round, warps whose live lanes are all parked at one warp instruction go on; when no warp
+// can, the block barrier releases, provided every thread of the block is parked at the same one. Anything else is an error: nothing waits
+// for ever. With several workers blocks run in parallel. A kernel whose result may depend on the order of its global atomics (floats,
+// exchanges, results that are used) runs on one worker all the same, so that every run gives the same bits.
 //
-// Errors. A block stops at its first error in that order; the launch reports the error of the least block. When `run` returns an error, buffers
-// hold every write of the blocks before it and its own writes up to the error; with several workers perhaps writes of later blocks too.
+// Errors. A block stops at its first error in that order; the launch reports the error of the least block. When `run` returns an error,
+// buffers hold every write of the blocks before it and its own writes up to the error; with several workers perhaps writes of later blocks
+// too.
 #pragma once
 
 #include <array>
@@ -23,14 +24,14 @@
 namespace sarek::interp {
 
 enum class ErrorKind : std::uint8_t {
-  Unsupported_operation,       // the program holds an operation that has no exact meaning here
-  Launch_error,                // arguments that do not fit the kernel
-  Array_bounds_error,          // an access outside its buffer
-  Division_by_zero,            // checked mode
-  Bsp_deadlock,                // a barrier or warp instruction that can never release
-  Race,                        // checked mode
-  Uninitialised_shared_read,   // checked mode
-  Inactive_lane_read,          // checked mode: a shuffle from a lane that is not live
+  Unsupported_operation,      // the program holds an operation that has no exact meaning here
+  Launch_error,               // arguments that do not fit the kernel
+  Array_bounds_error,         // an access outside its buffer
+  Division_by_zero,           // checked mode
+  Bsp_deadlock,               // a barrier or warp instruction that can never release
+  Race,                       // checked mode
+  Uninitialised_shared_read,  // checked mode
+  Inactive_lane_read,         // checked mode: a shuffle from a lane that is not live
   Trap,
   Step_limit,
 };
@@ -57,9 +58,9 @@ struct Checks {
 };
 
 struct Options {
-  bool checked = false;         // for the function `run`: Checks::all()
-  unsigned threads = 1;         // workers; 0: one per processor
-  std::uint64_t step_limit = 0; // most instructions one thread may run, counted at the ends of loops; 0: no limit
+  bool checked = false;          // for the function `run`: Checks::all()
+  unsigned threads = 1;          // workers; 0: one per processor
+  std::uint64_t step_limit = 0;  // most instructions one thread may run, counted at the ends of loops; 0: no limit
 };
 
 /// One kernel argument. A buffer: `count` elements as the user counts them, at `data`, `bytes` long. A scalar: one value per field of its
@@ -92,9 +93,9 @@ struct Stats {
   std::uint64_t supersteps = 0;  // block barriers released
 };
 
-/// The value of every slot of the program for a launch. Refuses, as Launch_error: a wrong number or kind of arguments, types that differ, buffers
-/// shorter than their count, misaligned, too long for the kernel's lengths, or overlapping where one of them is written; grids without blocks;
-/// a wrong number of dynamic shared sizes, or negative ones.
+/// The value of every slot of the program for a launch. Refuses, as Launch_error: a wrong number or kind of arguments, types that differ,
+/// buffers shorter than their count, misaligned, too long for the kernel's lengths, or overlapping where one of them is written; grids
+/// without blocks; a wrong number of dynamic shared sizes, or negative ones.
 Result<std::vector<std::uint64_t>, RuntimeError> bind_arguments(const ir::Program& program, const Launch& launch);
 
 struct Code;  // the compiled program

@@ -99,7 +99,8 @@ TEST_CASE("binary32 arithmetic rounds each operation once (50, T1, T3, T6, T11, 
   };
   CHECK(compute(Type::F32, Type::F32, {0x3ebe97aa, 0x3ea726d6, 0x409d64ef}, t3) == 0x4063b9fe);
   const auto t6 = [](ProgramBuilder& b, NodeId v, NodeId, NodeId) {
-    const NodeId t = b.op(Op::Add, {b.op(Op::Mul, {b.op(Op::Fdiv, {b.float_constant(Type::F32, -0.25), v}), v}), b.float_constant(Type::F32, 0.25)});
+    const NodeId t =
+        b.op(Op::Add, {b.op(Op::Mul, {b.op(Op::Fdiv, {b.float_constant(Type::F32, -0.25), v}), v}), b.float_constant(Type::F32, 0.25)});
     return b.op(Op::Sqrt, {t});
   };
   CHECK(compute(Type::F32, Type::F32, {u(0.75), 0, 0}, t6) == 0);
@@ -170,10 +171,12 @@ TEST_CASE("in-place doubling touches each element once (T24)") {
 }
 
 TEST_CASE("literals keep every bit (T27)") {
-  const double values[] = {0.1f, 3.4028235e38f, 1e-45f, -0.0, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()};
+  const double values[] = {
+      0.1f, 3.4028235e38f, 1e-45f, -0.0, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()};
   const std::uint64_t bits[] = {0x3dcccccd, 0x7f7fffff, 1, 0x80000000, 0x7f800000, 0x7fc00000};
   for (std::size_t k = 0; k < 6; ++k) {
-    CHECK(compute(Type::F32, Type::F32, {}, [&](ProgramBuilder& b, NodeId, NodeId, NodeId) { return b.float_constant(Type::F32, values[k]); }) == bits[k]);
+    CHECK(compute(Type::F32, Type::F32, {},
+                  [&](ProgramBuilder& b, NodeId, NodeId, NodeId) { return b.float_constant(Type::F32, values[k]); }) == bits[k]);
   }
 }
 
@@ -185,17 +188,20 @@ TEST_CASE("every operation runs as evaluate says, on edge values of every type")
                              std::numeric_limits<double>::quiet_NaN(), 4503599627370497.5})
         v.push_back(*ir::bits_of(ir::ConstValue::of_float(d), t));
     } else {
-      for (const std::int64_t n : {std::int64_t{0}, std::int64_t{1}, std::int64_t{2}, std::int64_t{-1}, std::int64_t{-7}, std::int64_t{100}, std::int64_t{INT8_MIN},
-                                   std::int64_t{INT16_MIN}, std::int64_t{INT32_MIN}, std::int64_t{INT32_MAX}, INT64_MIN, INT64_MAX})
+      for (const std::int64_t n :
+           {std::int64_t{0}, std::int64_t{1}, std::int64_t{2}, std::int64_t{-1}, std::int64_t{-7}, std::int64_t{100},
+            std::int64_t{INT8_MIN}, std::int64_t{INT16_MIN}, std::int64_t{INT32_MIN}, std::int64_t{INT32_MAX}, INT64_MIN, INT64_MAX})
         v.push_back(*ir::bits_of(ir::ConstValue::of_int(n), t));
     }
     return v;
   };
-  const Type all[] = {Type::Bool, Type::I8,  Type::U8,   Type::I16, Type::U16, Type::I32, Type::U32,
+  const Type all[] = {Type::Bool, Type::I8,  Type::U8,  Type::I16,  Type::U16, Type::I32, Type::U32,
                       Type::I64,  Type::U64, Type::F16, Type::Bf16, Type::F32, Type::F64};
-  const Op ops[] = {Op::Sqrt, Op::Reciprocal, Op::Neg,  Op::Trunc,  Op::Add, Op::Mul, Op::Shl, Op::Shr,  Op::Cdiv, Op::Max,      Op::Cmod,     Op::Cmplt,
-                    Op::Cmpne, Op::Cmpeq,     Op::Xor,  Op::Or,     Op::And, Op::Sub, Op::Fdiv, Op::Floordiv, Op::Floormod, Op::Mulacc, Op::Threefry, Op::Where};
-  const Ins pure[] = {Ins::Min, Ins::Abs, Ins::Floor, Ins::Ceil, Ins::Round, Ins::Copysign, Ins::Clz, Ins::Ctz, Ins::Popcount, Ins::MulHigh};
+  const Op ops[] = {Op::Sqrt, Op::Reciprocal, Op::Neg,  Op::Trunc,    Op::Add,      Op::Mul,    Op::Shl,      Op::Shr,
+                    Op::Cdiv, Op::Max,        Op::Cmod, Op::Cmplt,    Op::Cmpne,    Op::Cmpeq,  Op::Xor,      Op::Or,
+                    Op::And,  Op::Sub,        Op::Fdiv, Op::Floordiv, Op::Floormod, Op::Mulacc, Op::Threefry, Op::Where};
+  const Ins pure[] = {Ins::Min,      Ins::Abs, Ins::Floor, Ins::Ceil,     Ins::Round,
+                      Ins::Copysign, Ins::Clz, Ins::Ctz,   Ins::Popcount, Ins::MulHigh};
   std::size_t compared = 0;
   for (const Type t : all) {
     const std::vector<std::uint64_t> values = edges(t);
@@ -228,7 +234,8 @@ TEST_CASE("every operation runs as evaluate says, on edge values of every type")
       const std::vector<Type> types(count, t);
       const std::vector<std::uint64_t> probe(count, 1);
       if (!ir::evaluate(op, result, types, probe)) continue;
-      add_row(b.op(op, std::span<const NodeId>(v, count)), [=](std::span<const std::uint64_t> x) { return ir::evaluate(op, result, types, x.first(count)); });
+      add_row(b.op(op, std::span<const NodeId>(v, count)),
+              [=](std::span<const std::uint64_t> x) { return ir::evaluate(op, result, types, x.first(count)); });
     }
     for (const Ins ins : pure) {
       const auto count = static_cast<std::size_t>(ir::ins_info(ins).sources);
@@ -258,7 +265,8 @@ TEST_CASE("every operation runs as evaluate says, on edge values of every type")
     Call call({static_cast<std::int64_t>(n), 1, 1});
     for (std::size_t s = 0; s < memory.size(); ++s) {
       const Type type = s < 3 ? t : rows[s - 3].result;
-      call.launch.arguments.push_back(Argument::buffer(memory[s].data(), static_cast<std::int64_t>(n), static_cast<std::int64_t>(n) * ir::type_bytes(type)));
+      call.launch.arguments.push_back(
+          Argument::buffer(memory[s].data(), static_cast<std::int64_t>(n), static_cast<std::int64_t>(n) * ir::type_bytes(type)));
     }
     call.ok(p);
     for (std::size_t row = 0; row < rows.size(); ++row) {
@@ -442,7 +450,9 @@ TEST_CASE("blocks run x fastest, and their numbers reach the kernel") {
   ProgramBuilder b("order", {1, 1, 1});
   const NodeId next = b.buffer_param("next", Type::I32, Access::InOut);
   const NodeId out = b.buffer_param("out", Type::I32, Access::Out);
-  const NodeId linear = b.op(Op::Add, {b.group_id(0), b.op(Op::Mul, {b.num_groups(0), b.op(Op::Add, {b.group_id(1), b.op(Op::Mul, {b.num_groups(1), b.group_id(2)})})})});
+  const NodeId linear = b.op(
+      Op::Add,
+      {b.group_id(0), b.op(Op::Mul, {b.num_groups(0), b.op(Op::Add, {b.group_id(1), b.op(Op::Mul, {b.num_groups(1), b.group_id(2)})})})});
   b.store(out, linear, b.ins(Ins::AtomicAdd, Type::I32, {b.index(next, b.i32(0)), b.i32(1)}));
   const Program p = b.finish();
   Options options;

@@ -60,7 +60,8 @@ bool Shadow::written(std::int64_t offset, std::int64_t size, std::uint64_t block
 }
 
 void Shadow::mark_written(std::int64_t offset, std::int64_t size, std::uint64_t block_run) {
-  for (std::int64_t c = offset / granule_; c <= (offset + size - 1) / granule_; ++c) cells_[static_cast<std::size_t>(c)].written_in = block_run;
+  for (std::int64_t c = offset / granule_; c <= (offset + size - 1) / granule_; ++c)
+    cells_[static_cast<std::size_t>(c)].written_in = block_run;
 }
 
 }  // namespace sarek::interp

@@ -28,7 +28,8 @@ class Call {
   explicit Call(std::array<std::int64_t, 3> grid = {1, 1, 1}) { launch.grid = grid; }
   template <class T>
   Call& buffer(std::vector<T>& data) {
-    launch.arguments.push_back(Argument::buffer(data.data(), static_cast<std::int64_t>(data.size()), static_cast<std::int64_t>(data.size() * sizeof(T))));
+    launch.arguments.push_back(
+        Argument::buffer(data.data(), static_cast<std::int64_t>(data.size()), static_cast<std::int64_t>(data.size() * sizeof(T))));
     return *this;
   }
   Call& scalar(Type type, std::uint64_t bits) {

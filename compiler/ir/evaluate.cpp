@@ -113,9 +113,16 @@ bool all_are(Type type, std::span<const Type> sources) {
 }
 
 // f on operands 0, 1, 2 of the type that a for_ function chose.
-#define SAREK_UNARY(f) [&](auto t) -> Bits { using T = typename decltype(t)::type; return scalar::pack(scalar::f(scalar::unpack<T>(v[0]))); }
-#define SAREK_BINARY(f) \
-  [&](auto t) -> Bits { using T = typename decltype(t)::type; return scalar::pack(scalar::f(scalar::unpack<T>(v[0]), scalar::unpack<T>(v[1]))); }
+#define SAREK_UNARY(f)                                       \
+  [&](auto t) -> Bits {                                      \
+    using T = typename decltype(t)::type;                    \
+    return scalar::pack(scalar::f(scalar::unpack<T>(v[0]))); \
+  }
+#define SAREK_BINARY(f)                                                               \
+  [&](auto t) -> Bits {                                                               \
+    using T = typename decltype(t)::type;                                             \
+    return scalar::pack(scalar::f(scalar::unpack<T>(v[0]), scalar::unpack<T>(v[1]))); \
+  }
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// What one pure node computes: the exact scalar evaluation that constant folding, the interpreter and its tests share. Memory, control flow and
-// warps are the interpreter's. The arithmetic itself is in scalar.h.
+// What one pure node computes: the exact scalar evaluation that constant folding, the interpreter and its tests share. Memory, control flow
+// and warps are the interpreter's. The arithmetic itself is in scalar.h.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@
 
 namespace sarek::ir {
 
-/// The value of `op` on the operands. A value travels as its bits in the low end of 64, the rest zero; Bool is 0 or 1. `sources` are the types of
-/// the operands in order. None when the operation has no exact meaning here: it is no arithmetic, the types do not fit (a sum of f32 and i32, a
-/// remainder of floats, weak types), the type is an 8-bit float, or the function is not defined by the contract yet (EXP2, LOG2, SIN, POW).
-/// A division by zero has a value (numerics: x / 0 = x, x % 0 = 0); reporting it is checked mode's business.
+/// The value of `op` on the operands. A value travels as its bits in the low end of 64, the rest zero; Bool is 0 or 1. `sources` are the
+/// types of the operands in order. None when the operation has no exact meaning here: it is no arithmetic, the types do not fit (a sum of
+/// f32 and i32, a remainder of floats, weak types), the type is an 8-bit float, or the function is not defined by the contract yet (EXP2,
+/// LOG2, SIN, POW). A division by zero has a value (numerics: x / 0 = x, x % 0 = 0); reporting it is checked mode's business.
 std::optional<std::uint64_t> evaluate(Op op, Type result, std::span<const Type> sources, std::span<const std::uint64_t> operands);
 
 /// The same for an instruction of kind Pure; none for every other kind.

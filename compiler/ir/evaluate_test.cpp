@@ -1,5 +1,5 @@
-// The 16-bit formats against an independent reference in exact integers, and the rows of the contract on edge values. That the interpreter agrees
-// with evaluate on every operation and type is tested in compiler/interp.
+// The 16-bit formats against an independent reference in exact integers, and the rows of the contract on edge values. That the interpreter
+// agrees with evaluate on every operation and type is tested in compiler/interp.
 #include "compiler/ir/evaluate.h"
 
 #include <catch2/catch_test_macros.hpp>
@@ -26,7 +26,9 @@ std::uint64_t value(Ins ins, Type type, std::initializer_list<std::uint64_t> v) 
   const std::vector<Type> types(v.size(), type);
   return evaluate(ins, type, types, std::vector<std::uint64_t>(v)).value();
 }
-std::uint64_t cast(Type to, Type from, std::uint64_t x) { return evaluate(Op::Cast, to, std::vector<Type>{from}, std::vector<std::uint64_t>{x}).value(); }
+std::uint64_t cast(Type to, Type from, std::uint64_t x) {
+  return evaluate(Op::Cast, to, std::vector<Type>{from}, std::vector<std::uint64_t>{x}).value();
+}
 std::optional<std::uint64_t> compare(Op op, Type type, std::uint64_t x, std::uint64_t y) {
   return evaluate(op, Type::Bool, std::vector<Type>{type, type}, std::vector<std::uint64_t>{x, y});
 }
@@ -316,7 +318,9 @@ TEST_CASE("bit counts, high products, bit casts, random bits") {
   CHECK(value(Ins::MulHigh, Type::I32, {i32(-1), 1}) == 0xffffffffu);
   CHECK(value(Ins::MulHigh, Type::U64, {UINT64_MAX, UINT64_MAX}) == UINT64_MAX - 1);
   CHECK(value(Ins::MulHigh, Type::I8, {0x80, 0x80}) == 0x40);
-  const auto bits = [](Type to, Type from, std::uint64_t x) { return evaluate(Op::Bitcast, to, std::vector<Type>{from}, std::vector<std::uint64_t>{x}); };
+  const auto bits = [](Type to, Type from, std::uint64_t x) {
+    return evaluate(Op::Bitcast, to, std::vector<Type>{from}, std::vector<std::uint64_t>{x});
+  };
   CHECK(bits(Type::U32, Type::F32, 0xffc00123) == numeric::kNanF32);
   CHECK(bits(Type::I16, Type::Bf16, 0xffff) == numeric::kNanBf16);
   CHECK(bits(Type::F32, Type::U32, 0xffc00123) == 0xffc00123u);
@@ -343,7 +347,8 @@ TEST_CASE("what has no exact meaning has no value") {
 }
 
 TEST_CASE("constants and their bits") {
-  for (const Type t : {Type::I8, Type::U8, Type::I16, Type::U16, Type::I32, Type::U32, Type::I64, Type::U64, Type::F16, Type::Bf16, Type::F32, Type::F64}) {
+  for (const Type t : {Type::I8, Type::U8, Type::I16, Type::U16, Type::I32, Type::U32, Type::I64, Type::U64, Type::F16, Type::Bf16,
+                       Type::F32, Type::F64}) {
     const std::uint64_t ones = type_bits(t) == 64 ? UINT64_MAX : (std::uint64_t{1} << type_bits(t)) - 1;
     for (const std::uint64_t bits : {std::uint64_t{0}, std::uint64_t{1}, ones >> 1, ones, ones - (ones >> 1), std::uint64_t{0x31}}) {
       INFO(type_name(t) << " " << bits);

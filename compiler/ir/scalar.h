@@ -1,6 +1,7 @@
-// The operations of ops.def and ins.def on scalars, one template each: C++ types stand for the IR's, `F16` and `Bf16` for the formats that C++
-// lacks. evaluate.cpp picks an instance by the types of a node, the interpreter by its opcode, so that folding and running cannot disagree.
-// Only arithmetic lives here; which operation accepts which type is evaluate.cpp's question. The meaning is that of compiler/support/numeric.h.
+// The operations of ops.def and ins.def on scalars, one template each: C++ types stand for the IR's, `F16` and `Bf16` for the formats that
+// C++ lacks. evaluate.cpp picks an instance by the types of a node, the interpreter by its opcode, so that folding and running cannot
+// disagree. Only arithmetic lives here; which operation accepts which type is evaluate.cpp's question. The meaning is that of
+// compiler/support/numeric.h.
 #pragma once
 
 #include <bit>
@@ -31,19 +32,58 @@ inline constexpr bool kIsInt = std::is_integral_v<T> && !std::is_same_v<T, bool>
 /// The C++ type that stands for a Type.
 template <Type T>
 struct CppType;
-template <> struct CppType<Type::Bool> { using type = bool; };
-template <> struct CppType<Type::I8> { using type = std::int8_t; };
-template <> struct CppType<Type::U8> { using type = std::uint8_t; };
-template <> struct CppType<Type::I16> { using type = std::int16_t; };
-template <> struct CppType<Type::U16> { using type = std::uint16_t; };
-template <> struct CppType<Type::I32> { using type = std::int32_t; };
-template <> struct CppType<Type::U32> { using type = std::uint32_t; };
-template <> struct CppType<Type::I64> { using type = std::int64_t; };
-template <> struct CppType<Type::U64> { using type = std::uint64_t; };
-template <> struct CppType<Type::F16> { using type = F16; };
-template <> struct CppType<Type::Bf16> { using type = Bf16; };
-template <> struct CppType<Type::F32> { using type = float; };
-template <> struct CppType<Type::F64> { using type = double; };
+template <>
+struct CppType<Type::Bool> {
+  using type = bool;
+};
+template <>
+struct CppType<Type::I8> {
+  using type = std::int8_t;
+};
+template <>
+struct CppType<Type::U8> {
+  using type = std::uint8_t;
+};
+template <>
+struct CppType<Type::I16> {
+  using type = std::int16_t;
+};
+template <>
+struct CppType<Type::U16> {
+  using type = std::uint16_t;
+};
+template <>
+struct CppType<Type::I32> {
+  using type = std::int32_t;
+};
+template <>
+struct CppType<Type::U32> {
+  using type = std::uint32_t;
+};
+template <>
+struct CppType<Type::I64> {
+  using type = std::int64_t;
+};
+template <>
+struct CppType<Type::U64> {
+  using type = std::uint64_t;
+};
+template <>
+struct CppType<Type::F16> {
+  using type = F16;
+};
+template <>
+struct CppType<Type::Bf16> {
+  using type = Bf16;
+};
+template <>
+struct CppType<Type::F32> {
+  using type = float;
+};
+template <>
+struct CppType<Type::F64> {
+  using type = double;
+};
 template <Type T>
 using Cpp = typename CppType<T>::type;
 
@@ -268,8 +308,8 @@ To cast(From x) {
   } else return static_cast<To>(x);
 }
 
-/// Threefry 2x32 with 20 rounds (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011): the counter's and the key's low words are
-/// their low halves, so is the result's.
+/// Threefry 2x32 with 20 rounds (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011): the counter's and the key's low words
+/// are their low halves, so is the result's.
 std::uint64_t threefry(std::uint64_t counter, std::uint64_t key);
 
 }  // namespace sarek::ir::scalar

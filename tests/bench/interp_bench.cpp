@@ -1,5 +1,5 @@
-// How fast the reference interpreter runs, in simple operations a second on one worker. An operation is one node of the body that computes, loads,
-// stores or branches; the count is exact because the kernels' control flow is known. Prints a table; no test.
+// How fast the reference interpreter runs, in simple operations a second on one worker. An operation is one node of the body that computes,
+// loads, stores or branches; the count is exact because the kernels' control flow is known. Prints a table; no test.
 #include <chrono>
 #include <cstdio>
 #include <thread>
@@ -44,7 +44,11 @@ Kernel saxpy() {
   const NodeId inside = b.begin_if(b.op(Op::Cmplt, {i, b.length(b.slot_of(y))}));
   b.store(y, i, b.op(Op::Add, {b.op(Op::Mul, {a, b.load(x, i)}), b.load(y, i)}));
   b.end_if(inside);
-  return {"saxpy f32", b.finish(), 9.0 * (1 << 20), {interp::Argument::scalar(Type::F32, numeric::bits(0.25f)), buffer(floats), buffer(more_floats)}, 4096};
+  return {"saxpy f32",
+          b.finish(),
+          9.0 * (1 << 20),
+          {interp::Argument::scalar(Type::F32, numeric::bits(0.25f)), buffer(floats), buffer(more_floats)},
+          4096};
 }
 
 Kernel mandelbrot() {

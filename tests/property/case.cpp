@@ -25,7 +25,8 @@ Memory::Memory(const Case& c) : case_(c), words_(c.inputs.size()) {
     const auto width = static_cast<std::size_t>(p.element.size);
     // A word more than needed: a buffer without cells has an address too.
     words_[i].resize(c.inputs[i].bits.size() * width / 8 + 2);
-    for (std::size_t k = 0; k < c.inputs[i].bits.size(); ++k) std::memcpy(reinterpret_cast<char*>(words_[i].data()) + k * width, &c.inputs[i].bits[k], width);
+    for (std::size_t k = 0; k < c.inputs[i].bits.size(); ++k)
+      std::memcpy(reinterpret_cast<char*>(words_[i].data()) + k * width, &c.inputs[i].bits[k], width);
   }
 }
 
@@ -36,7 +37,8 @@ interp::Launch Memory::launch() const {
   for (std::size_t i = 0; i < case_.inputs.size(); ++i) {
     const ir::KernelParam& p = case_.program.params[i];
     const auto count = static_cast<std::int64_t>(case_.inputs[i].bits.size());
-    if (p.is_buffer) launch.arguments.push_back(interp::Argument::buffer(const_cast<std::uint64_t*>(words_[i].data()), count, count * p.element.size));
+    if (p.is_buffer)
+      launch.arguments.push_back(interp::Argument::buffer(const_cast<std::uint64_t*>(words_[i].data()), count, count * p.element.size));
     else launch.arguments.push_back(interp::Argument::scalar(element_type(p), case_.inputs[i].bits[0]));
   }
   return launch;

@@ -1,7 +1,7 @@
-// How a case is made. Each thread owns `kOwn` cells of every output buffer and writes no others. Input buffers are read anywhere in bounds. Shared
-// tiles are used in phases: every thread writes its own cell, all meet, any cell is read, all meet. Atomics go to cells with one commuting operation each.
-// Barriers and warp instructions stand where control flow is the same for the whole block, which the generator knows because it makes
-// conditions there from uniform values only.
+// How a case is made. Each thread owns `kOwn` cells of every output buffer and writes no others. Input buffers are read anywhere in bounds.
+// Shared tiles are used in phases: every thread writes its own cell, all meet, any cell is read, all meet. Atomics go to cells with one
+// commuting operation each. Barriers and warp instructions stand where control flow is the same for the whole block, which the generator
+// knows because it makes conditions there from uniform values only.
 #include "tests/property/generator.h"
 
 #include <algorithm>
@@ -22,9 +22,9 @@ using ir::Type;
 
 constexpr int kOwn = 3;  // output cells per thread and type
 
-constexpr std::array<int, 3> kBlocks[] = {{1, 1, 1},  {2, 1, 1},  {7, 1, 1},  {8, 1, 1},  {13, 1, 1}, {16, 1, 1}, {31, 1, 1}, {32, 1, 1}, {33, 1, 1},
-                                          {40, 1, 1}, {64, 1, 1}, {65, 1, 1}, {100, 1, 1}, {8, 4, 1}, {5, 3, 1},  {16, 2, 1}, {3, 5, 2},  {1, 9, 1},
-                                          {4, 4, 4},  {1, 1, 6},  {33, 3, 1}, {128, 1, 1}};
+constexpr std::array<int, 3> kBlocks[] = {{1, 1, 1},  {2, 1, 1},  {7, 1, 1},  {8, 1, 1},  {13, 1, 1},  {16, 1, 1}, {31, 1, 1}, {32, 1, 1},
+                                          {33, 1, 1}, {40, 1, 1}, {64, 1, 1}, {65, 1, 1}, {100, 1, 1}, {8, 4, 1},  {5, 3, 1},  {16, 2, 1},
+                                          {3, 5, 2},  {1, 9, 1},  {4, 4, 4},  {1, 1, 6},  {33, 3, 1},  {128, 1, 1}};
 constexpr std::array<std::int64_t, 3> kGrids[] = {{1, 1, 1}, {2, 1, 1}, {3, 1, 1}, {2, 2, 1}, {1, 3, 2}};
 
 /// One atomic operation per cell, so that the order of threads does not show.
@@ -36,7 +36,9 @@ constexpr int kAtomicCells = static_cast<int>(std::size(kAtomics));
 
 class Generator {
  public:
-  Generator(std::uint64_t seed, const Features& features) : features_(features), random_(seed), b_("random", pick_block()) { out_.seed = seed; }
+  Generator(std::uint64_t seed, const Features& features) : features_(features), random_(seed), b_("random", pick_block()) {
+    out_.seed = seed;
+  }
 
   Case run() {
     out_.grid = kGrids[random_.below(std::size(kGrids))];
@@ -81,7 +83,8 @@ class Generator {
     }
     if (features_.atomics)
       for (const Type t : {Type::I32, Type::U32, Type::I64, Type::U64})
-        if (has(t) && (ir::type_bits(t) == 32 || features_.wide_atomics)) counters_.push_back({t, b_.buffer_param(named("count", t), t, Access::InOut)});
+        if (has(t) && (ir::type_bits(t) == 32 || features_.wide_atomics))
+          counters_.push_back({t, b_.buffer_param(named("count", t), t, Access::InOut)});
     local_ = b_.linear_local_id();
     keep(local_, false);
     for (int axis = 0; axis < 3; ++axis) {
@@ -111,7 +114,8 @@ class Generator {
       out_.inputs.push_back(std::move(in));
     }
     for (const ir::Slot& s : out_.program.slots)
-      if (s.kind == ir::Slot::Kind::SharedLength) out_.dynamic_shared.push_back(out_.program.block_threads() + static_cast<std::int64_t>(random_.below(5)));
+      if (s.kind == ir::Slot::Kind::SharedLength)
+        out_.dynamic_shared.push_back(out_.program.block_threads() + static_cast<std::int64_t>(random_.below(5)));
   }
 
   std::uint64_t any_bits(Type t) {
@@ -170,12 +174,17 @@ class Generator {
       case 4: {
         // Between two float types payloads of NaN would show.
         const Type from = types_[any_type()];
-        if (from != t && ir::type_bits(from) == ir::type_bits(t) && t != Type::Bool && from != Type::Bool && !(ir::is_float(from) && ir::is_float(t)))
+        if (from != t && ir::type_bits(from) == ir::type_bits(t) && t != Type::Bool && from != Type::Bool &&
+            !(ir::is_float(from) && ir::is_float(t)))
           return b_.bitcast(again(from), t);
         break;
       }
       case 5:
-        if (uniform || b_.program().params[static_cast<std::size_t>(b_.program().slots[static_cast<std::size_t>(b_.slot_of(outputs_[k]))].param)].access != Access::InOut) break;
+        if (uniform ||
+            b_.program()
+                    .params[static_cast<std::size_t>(b_.program().slots[static_cast<std::size_t>(b_.slot_of(outputs_[k]))].param)]
+                    .access != Access::InOut)
+          break;
         return b_.load(outputs_[k], own_index());
       default: break;
     }
@@ -212,7 +221,8 @@ class Generator {
 
   NodeId integer_operation(Type t, int depth, bool uniform) {
     const auto x = [&] { return value(t, depth, uniform); };
-    constexpr Op kBinary[] = {Op::Add, Op::Sub, Op::Mul, Op::Add, Op::Sub, Op::Mul, Op::And, Op::Or, Op::Xor, Op::Max, Op::Cdiv, Op::Cmod, Op::Floordiv, Op::Floormod, Op::Shl, Op::Shr};
+    constexpr Op kBinary[] = {Op::Add, Op::Sub, Op::Mul,  Op::Add,  Op::Sub,      Op::Mul,      Op::And, Op::Or,
+                              Op::Xor, Op::Max, Op::Cdiv, Op::Cmod, Op::Floordiv, Op::Floormod, Op::Shl, Op::Shr};
     constexpr Ins kCounts[] = {Ins::Clz, Ins::Ctz, Ins::Popcount};
     switch (random_.below(12)) {
       case 0: return b_.op(Op::Mulacc, {x(), x(), x()});
@@ -296,7 +306,8 @@ class Generator {
 
   void branch(int depth, bool uniform) {
     const bool same = uniform && random_.one_in(2);
-    const NodeId c = random_.one_in(4) && !same ? b_.op(Op::Cmplt, {random_.one_in(2) ? global_ : local_, literal(Type::I32)}) : value(Type::Bool, 3, same);
+    const NodeId c = random_.one_in(4) && !same ? b_.op(Op::Cmplt, {random_.one_in(2) ? global_ : local_, literal(Type::I32)})
+                                                : value(Type::Bool, 3, same);
     const NodeId opened = b_.begin_if(c);
     block(depth, same);
     b_.end_if(opened);
@@ -321,9 +332,10 @@ class Generator {
         if (ir::is_signed(t)) count = b_.op(Op::Sub, {count, b_.int_constant(t, 1)});  // -1 turns are none
         break;
     }
-    const NodeId range = random_.one_in(4)
-                             ? b_.op(Op::Range, {count}, ir::RangeArg{{1000 + loops_++, static_cast<int>(random_.below(4))}, ir::AxisType::Unroll})
-                             : b_.begin_range(count);
+    const NodeId range =
+        random_.one_in(4)
+            ? b_.op(Op::Range, {count}, ir::RangeArg{{1000 + loops_++, static_cast<int>(random_.below(4))}, ir::AxisType::Unroll})
+            : b_.begin_range(count);
     open_scope();
     keep(range, same);
     block(depth, same);
@@ -342,7 +354,8 @@ class Generator {
     const NodeId next = b_.op(Op::Add, {turn, b_.i32(1)});
     b_.set(counter, next);
     block(depth, same);
-    const NodeId again = b_.op(Op::And, {b_.op(Op::Cmplt, {next, b_.i32(1 + static_cast<std::int64_t>(random_.below(5)))}), value(Type::Bool, 2, same)});
+    const NodeId again =
+        b_.op(Op::And, {b_.op(Op::Cmplt, {next, b_.i32(1 + static_cast<std::int64_t>(random_.below(5)))}), value(Type::Bool, 2, same)});
     close_scope();
     b_.end_loop(loop, again);
   }
@@ -368,8 +381,10 @@ class Generator {
     }
     b_.barrier();
     for (std::uint64_t i = 1 + random_.below(2); i > 0; --i) {
-      const NodeId place = b_.op(Op::Floormod, {random_.one_in(2) ? b_.op(Op::Add, {local_, b_.i32(1 + static_cast<std::int64_t>(random_.below(3)))}) : value(Type::I32, 2),
-                                                b_.i32(threads)});
+      const NodeId place = b_.op(
+          Op::Floormod,
+          {random_.one_in(2) ? b_.op(Op::Add, {local_, b_.i32(1 + static_cast<std::int64_t>(random_.below(3)))}) : value(Type::I32, 2),
+           b_.i32(threads)});
       const NodeId read = keep(b_.load(tile, place), false);
       if (random_.one_in(2)) b_.store(outputs_[k], own_index(), read);
       else b_.set(variables_[k], read);
@@ -410,7 +425,8 @@ class Generator {
         return;
       default: {
         const Ins code = kShuffles[random_.below(4)];
-        const NodeId lane = random_.one_in(2) ? b_.i32(static_cast<std::int64_t>(random_.below(34))) : b_.op(Op::And, {value(Type::I32, 2), b_.i32(31)});
+        const NodeId lane =
+            random_.one_in(2) ? b_.i32(static_cast<std::int64_t>(random_.below(34))) : b_.op(Op::And, {value(Type::I32, 2), b_.i32(31)});
         keep(b_.ins(code, t, {value(t, 3), lane}), false);
         return;
       }
@@ -453,7 +469,8 @@ std::vector<std::uint64_t> edge_values(Type t) {
     const std::uint64_t infinity = sign - one;
     const std::uint64_t unit = *ir::bits_of(ir::ConstValue::of_float(1), t);
     // zero, least and greatest subnormal, least normal and its neighbour, 1 and its neighbours, greatest finite, infinity
-    for (const std::uint64_t m : {std::uint64_t{0}, std::uint64_t{1}, one - 1, one, one + 1, unit - 1, unit, unit + 1, infinity - 1, infinity}) {
+    for (const std::uint64_t m :
+         {std::uint64_t{0}, std::uint64_t{1}, one - 1, one, one + 1, unit - 1, unit, unit + 1, infinity - 1, infinity}) {
       v.push_back(m);
       v.push_back(m | sign);
     }
@@ -462,7 +479,8 @@ std::vector<std::uint64_t> edge_values(Type t) {
   }
   const int bits = ir::type_bits(t);
   const std::uint64_t all = bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
-  for (const std::uint64_t x : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{7}, all, all - 1, all >> 1, (all >> 1) + 1, (all >> 1) + 2, std::uint64_t{1} << (bits / 2)})
+  for (const std::uint64_t x : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{7}, all, all - 1, all >> 1,
+                                (all >> 1) + 1, (all >> 1) + 2, std::uint64_t{1} << (bits / 2)})
     v.push_back(x);
   return v;
 }

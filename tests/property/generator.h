@@ -1,5 +1,5 @@
-// Random programs that are whole, typed, terminating and free of races by construction, with inputs. The same seed and features give the same case on
-// every machine. A generator of source text would stand beside this one and share case.h, values.h and the runners.
+// Random programs that are whole, typed, terminating and free of races by construction, with inputs. The same seed and features give the
+// same case on every machine. A generator of source text would stand beside this one and share case.h, values.h and the runners.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,9 @@ class Random {
 
 /// What programs may contain: what a backend lacks is left out here.
 struct Features {
-  std::vector<ir::Type> types = {ir::Type::Bool, ir::Type::I8,  ir::Type::U8,  ir::Type::I16, ir::Type::U16,  ir::Type::I32, ir::Type::U32,
-                                 ir::Type::I64,  ir::Type::U64, ir::Type::F16, ir::Type::Bf16, ir::Type::F32, ir::Type::F64};  // Bool and I32 always
+  std::vector<ir::Type> types = {
+      ir::Type::Bool, ir::Type::I8,  ir::Type::U8,  ir::Type::I16,  ir::Type::U16, ir::Type::I32, ir::Type::U32,
+      ir::Type::I64,  ir::Type::U64, ir::Type::F16, ir::Type::Bf16, ir::Type::F32, ir::Type::F64};  // Bool and I32 always
   bool barriers = true;
   bool warps = true;
   bool half_reductions = true;  // warp reductions of f16 and bf16

@@ -17,7 +17,8 @@ std::string random_json(Random& random, int depth) {
     case 1: return random.pick(std::vector<std::string>{"0", "-0", "12", "-3.25", "1e3", "6.02E-2", "9007199254740991"});
     case 2:
     case 3:
-      return random.pick(std::vector<std::string>{R"("")", R"("a\"b")", R"("\u00e9\n")", R"("\ud83c\udfbc")", "\"\xC3\xA9\"", R"("\/\b\f\t\r\\")"});
+      return random.pick(
+          std::vector<std::string>{R"("")", R"("a\"b")", R"("\u00e9\n")", R"("\ud83c\udfbc")", "\"\xC3\xA9\"", R"("\/\b\f\t\r\\")"});
     case 4: return "[]";
     case 5: return "{ }";
     case 6: {
@@ -28,7 +29,8 @@ std::string random_json(Random& random, int depth) {
     default: break;
   }
   std::string text = "{";
-  for (std::size_t n = 1 + random.below(3); n > 0; --n) text += "\"k" + std::to_string(n) + "\" :" + random_json(random, depth - 1) + (n > 1 ? "," : "");
+  for (std::size_t n = 1 + random.below(3); n > 0; --n)
+    text += "\"k" + std::to_string(n) + "\" :" + random_json(random, depth - 1) + (n > 1 ? "," : "");
   return text + "}";
 }
 

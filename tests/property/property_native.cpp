@@ -1,6 +1,8 @@
 // Compares native code with the interpreter on random programs:
-//   property_native [--count N] [--seed S] [--level sse4.2|avx2|avx512|all] [--opt-level 0..3] [--jobs J] [--no-shrink]
-// Programs have the seeds S, S + 1, ... The default level is the best that the CPU runs. The first mismatch is shrunk and printed; exit status 1.
+//   property_native [--count N] [--seed S] [--level sse4.2|avx2|avx512|all] [--opt-level 0..3] [--jobs J] [--size N] [--no-shrink]
+//   [--keep-going]
+// Programs have the seeds S, S + 1, ... The default level is the best that the CPU runs. The first mismatch is shrunk and
+// printed, with --keep-going each is printed in a line; exit status 1.
 #include <atomic>
 #include <cstdio>
 #include <cstring>
@@ -24,7 +26,8 @@ Runner native(emit::NativeLevel level, int opt_level) {
     passes::PipelineOptions pipeline;
     pipeline.opt_level = opt_level;
     const auto lowered = passes::run_pipeline(c.program, emit::native_capabilities(level), pipeline);
-    if (!lowered) return err("the pipeline refuses: " + (lowered.error().empty() ? std::string("without a word") : lowered.error().front().message));
+    if (!lowered)
+      return err("the pipeline refuses: " + (lowered.error().empty() ? std::string("without a word") : lowered.error().front().message));
     emit::NativeOptions options;
     options.level = level;
     options.opt_level = opt_level;
@@ -37,7 +40,8 @@ Runner native(emit::NativeLevel level, int opt_level) {
     if (!slots) return err(slots.error().message);
     std::int64_t dynamic = 0;
     for (const std::int64_t n : c.dynamic_shared) dynamic += n * 8;
-    loaded.run(0, *slots, {static_cast<std::int32_t>(c.grid[0]), static_cast<std::int32_t>(c.grid[1]), static_cast<std::int32_t>(c.grid[2])}, dynamic);
+    loaded.run(0, *slots,
+               {static_cast<std::int32_t>(c.grid[0]), static_cast<std::int32_t>(c.grid[1]), static_cast<std::int32_t>(c.grid[2])}, dynamic);
     return memory.outputs();
   };
 }
@@ -47,21 +51,23 @@ struct Request {
   std::uint64_t seed = 1;
   std::vector<emit::NativeLevel> levels;
   int opt_level = 2;
+  int size = 6;  // statements at the top of a program, about: most time goes into compiling
   unsigned jobs = 0;
   bool shrinks = true;
+  bool keeps_going = false;
 };
 
-constexpr emit::NativeLevel kLevels[] = {emit::NativeLevel::Sse42, emit::NativeLevel::Avx2, emit::NativeLevel::Avx512, emit::NativeLevel::Aarch64};
+constexpr emit::NativeLevel kLevels[] = {emit::NativeLevel::Sse42, emit::NativeLevel::Avx2, emit::NativeLevel::Avx512,
+                                         emit::NativeLevel::Aarch64};
 
 std::optional<Request> parse(int argc, char** argv) {
   Request r;
   std::string level;
   for (int i = 1; i < argc; ++i) {
     const std::string name = argv[i];
-    if (name == "--no-shrink") {
-      r.shrinks = false;
-      continue;
-    }
+    if (name == "--no-shrink") r.shrinks = false;
+    if (name == "--keep-going") r.keeps_going = true;
+    if (name == "--no-shrink" || name == "--keep-going") continue;
     if (i + 1 >= argc) return std::nullopt;
     const std::string value = argv[++i];
     try {
@@ -69,11 +75,10 @@ std::optional<Request> parse(int argc, char** argv) {
       else if (name == "--seed") r.seed = std::stoull(value);
       else if (name == "--level") level = value;
       else if (name == "--opt-level") r.opt_level = std::stoi(value);
+      else if (name == "--size") r.size = std::stoi(value);
       else if (name == "--jobs") r.jobs = static_cast<unsigned>(std::stoul(value));
       else return std::nullopt;
-    } catch (const std::exception&) {
-      return std::nullopt;
-    }
+    } catch (const std::exception&) { return std::nullopt; }
   }
   for (const emit::NativeLevel l : kLevels) {
     if (!emit::testing::cpu_runs(l)) continue;
@@ -89,6 +94,10 @@ std::optional<Request> parse(int argc, char** argv) {
 
 /// False when the two differ; prints a small case.
 bool run_level(const Request& request, emit::NativeLevel level) {
+  const ir::Capabilities capabilities = emit::native_capabilities(level);
+  Features features;
+  features.size = request.size;
+  features.half_reductions = capabilities.f16_arithmetic && capabilities.bf16_arithmetic;  // refused elsewhere, by name
   const Runner oracle = interpreter();
   const Runner subject = native(level, request.opt_level);
   std::atomic<std::uint64_t> next{0};
@@ -97,11 +106,15 @@ bool run_level(const Request& request, emit::NativeLevel level) {
   std::optional<std::pair<std::uint64_t, std::string>> first;
   const auto work = [&] {
     for (std::uint64_t k = next++; k < request.count && !failed; k = next++) {
-      const Case c = generate(request.seed + k);
+      const Case c = generate(request.seed + k, features);
       std::optional<std::string> d = disagreement(c, oracle, subject);
       if (!d) continue;
       const std::lock_guard<std::mutex> lock(mutex);
-      failed = true;
+      failed = !request.keeps_going;
+      if (request.keeps_going)
+        std::printf("%s: seed %llu: %s\n", std::string(emit::native_level_name(level)).c_str(), static_cast<unsigned long long>(c.seed),
+                    d->c_str()),
+            std::fflush(stdout);
       if (!first || c.seed < first->first) first = {c.seed, std::move(*d)};
     }
   };
@@ -116,12 +129,15 @@ bool run_level(const Request& request, emit::NativeLevel level) {
                 static_cast<unsigned long long>(request.seed));
     return true;
   }
-  std::printf("%s: seed %llu: interpreter and native code: %s\n", name.c_str(), static_cast<unsigned long long>(first->first), first->second.c_str());
-  Case c = generate(first->first);
+  std::printf("%s: seed %llu: interpreter and native code: %s\n", name.c_str(), static_cast<unsigned long long>(first->first),
+              first->second.c_str());
+  if (request.keeps_going) return false;
+  Case c = generate(first->first, features);
   const auto fails = [&](const Case& smaller) { return !invalid(smaller) && disagreement(smaller, oracle, subject); };
   if (request.shrinks && fails(c)) c = shrink(c, fails);
-  std::printf("%s\nnow: %s\nagain with: property_native --count 1 --seed %llu --level %s --opt-level %d\n", describe(c).c_str(),
-              disagreement(c, oracle, subject).value_or("agree").c_str(), static_cast<unsigned long long>(first->first), name.c_str(), request.opt_level);
+  std::printf("%s\nnow: %s\nagain with: property_native --count 1 --seed %llu --level %s --opt-level %d --size %d\n", describe(c).c_str(),
+              disagreement(c, oracle, subject).value_or("agree").c_str(), static_cast<unsigned long long>(first->first), name.c_str(),
+              request.opt_level, request.size);
   return false;
 }
 
@@ -130,7 +146,9 @@ bool run_level(const Request& request, emit::NativeLevel level) {
 int main(int argc, char** argv) {
   const std::optional<Request> request = parse(argc, argv);
   if (!request) {
-    std::fprintf(stderr, "usage: property_native [--count N] [--seed S] [--level sse4.2|avx2|avx512|all] [--opt-level 0..3] [--jobs J] [--no-shrink]\n");
+    std::fprintf(stderr,
+                 "usage: property_native [--count N] [--seed S] [--level sse4.2|avx2|avx512|all] [--opt-level 0..3] [--jobs J] [--size N] "
+                 "[--no-shrink] [--keep-going]\n");
     return 2;
   }
   bool good = true;

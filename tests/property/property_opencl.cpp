@@ -1,7 +1,8 @@
 // Compares the OpenCL device with the interpreter on random programs:
 //   property_opencl [--count N] [--seed S] [--opt-level 0..3] [--size N] [--no-barriers] [--no-shrink]
-// Programs have the seeds S, S + 1, ... Programs that the target refuses by its missing capabilities are counted apart. The first mismatch is shrunk
-// and printed; exit status 1. Without a device: 77. Nearly all the time goes to the driver's compiler: --size takes programs of about N statements.
+// Programs have the seeds S, S + 1, ... Programs that the target refuses by its missing capabilities are counted apart. The first mismatch
+// is shrunk and printed; exit status 1. Without a device: 77. Nearly all the time goes to the driver's compiler: --size takes programs of
+// about N statements.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -57,7 +58,10 @@ int main(int argc, char** argv) {
     else if (name == "--size") features.size = std::atoi(value), ++i;
     else if (name == "--opt-level") opt_level = std::atoi(value), ++i;
     else if (name == "--no-barriers") features.barriers = features.warps = false;  // warps are written out with barriers
-    else return std::fprintf(stderr, "usage: property_opencl [--count N] [--seed S] [--opt-level 0..3] [--size N] [--no-barriers] [--no-shrink]\n"), 2;
+    else
+      return std::fprintf(stderr,
+                          "usage: property_opencl [--count N] [--seed S] [--opt-level 0..3] [--size N] [--no-barriers] [--no-shrink]\n"),
+             2;
   }
   // Thousands of programs that nobody runs twice: they would only fill the disk. The user's own setting goes first.
   setenv("POCL_KERNEL_CACHE", "0", 0);
@@ -80,13 +84,15 @@ int main(int argc, char** argv) {
       return d && !refused(*d);
     };
     if (shrinks && fails(c)) c = shrink(c, fails);
-    std::printf("%s\nnow: %s\nagain with: property_opencl --count 1 --seed %llu --size %d --opt-level %d\n", describe(c).c_str(), disagreement(c, oracle, subject).value_or("agree").c_str(),
-                static_cast<unsigned long long>(seed + k), features.size, opt_level);
+    std::printf("%s\nnow: %s\nagain with: property_opencl --count 1 --seed %llu --size %d --opt-level %d\n", describe(c).c_str(),
+                disagreement(c, oracle, subject).value_or("agree").c_str(), static_cast<unsigned long long>(seed + k), features.size,
+                opt_level);
     const auto built = test::build_opencl(c.program, opt_level);
     std::printf("%s\n", built ? built->text.c_str() : built.error().message.c_str());
     return 1;
   }
-  std::printf("%s: %llu programs from seed %llu, no mismatch; %llu more refused for what the target lacks\n", test::opencl_device()->info().name.c_str(),
-              static_cast<unsigned long long>(count - skipped), static_cast<unsigned long long>(seed), static_cast<unsigned long long>(skipped));
+  std::printf("%s: %llu programs from seed %llu, no mismatch; %llu more refused for what the target lacks\n",
+              test::opencl_device()->info().name.c_str(), static_cast<unsigned long long>(count - skipped),
+              static_cast<unsigned long long>(seed), static_cast<unsigned long long>(skipped));
   return 0;
 }

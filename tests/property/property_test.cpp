@@ -51,7 +51,8 @@ TEST_CASE("generated programs are whole, free of races and deterministic, and ho
       if (const auto* a = c.program.graph.arg_as<ir::InsArg>(id)) ++instructions[a->code];
     }
   }
-  for (const ir::Op op : {ir::Op::Barrier, ir::Op::If, ir::Op::Range, ir::Op::Backedge, ir::Op::Bitcast, ir::Op::Fdiv, ir::Op::Threefry, ir::Op::Mulacc}) {
+  for (const ir::Op op :
+       {ir::Op::Barrier, ir::Op::If, ir::Op::Range, ir::Op::Backedge, ir::Op::Bitcast, ir::Op::Fdiv, ir::Op::Threefry, ir::Op::Mulacc}) {
     INFO(ir::op_info(op).name);
     CHECK(ops[op] > 10);
   }
@@ -73,7 +74,8 @@ TEST_CASE("features leave out what they name") {
       const ir::Type t = c.program.graph.type(id);
       const auto* a = c.program.graph.arg_as<ir::InsArg>(id);
       if (t == ir::Type::F64 || t == ir::Type::U8 || t == ir::Type::I64) FAIL("seed " << seed << " has " << ir::type_name(t));
-      if (c.program.graph.op(id) == ir::Op::Barrier || (a && ir::ins_info(a->code).kind != ir::InsKind::Pure)) FAIL("seed " << seed << " has an effect left out");
+      if (c.program.graph.op(id) == ir::Op::Barrier || (a && ir::ins_info(a->code).kind != ir::InsKind::Pure))
+        FAIL("seed " << seed << " has an effect left out");
     }
   }
 }
@@ -83,7 +85,8 @@ TEST_CASE("the pipeline keeps the interpreter's bits: a target with everything")
   rich.framework = "Test";
   rich.generator = "test";
   rich.f16_arithmetic = rich.bf16_arithmetic = rich.f16_conversion = rich.bf16_conversion = rich.narrow_f64_once = true;
-  rich.total_integer_division = rich.masked_shifts = rich.saturating_casts = rich.ordered_min_max = rich.canonical_nan_bits = rich.float_atomics = true;
+  rich.total_integer_division = rich.masked_shifts = rich.saturating_casts = rich.ordered_min_max = rich.canonical_nan_bits =
+      rich.float_atomics = true;
   check(10'000, 700, {}, after_pipeline(rich, 2));
   check(20'000, 300, {}, after_pipeline(rich, 3));
 }
@@ -106,7 +109,8 @@ TEST_CASE("a planted fault is found and shrunk to a few nodes") {
       std::vector<ir::NodeId> sources;
       for (const ir::NodeId s : p.graph.sources(id)) sources.push_back(map.at(s));
       const ir::Op op = p.graph.op(id);
-      const bool leaf = op == ir::Op::Param || op == ir::Op::Buffer || op == ir::Op::Special || op == ir::Op::Const || op == ir::Op::Group || ir::literal(p.graph, id);
+      const bool leaf = op == ir::Op::Param || op == ir::Op::Buffer || op == ir::Op::Special || op == ir::Op::Const ||
+                        op == ir::Op::Group || ir::literal(p.graph, id);
       if (op == ir::Op::Cmod && p.graph.type(id) == ir::Type::U8) map[id] = b.op(ir::Op::Floordiv, sources);
       else map[id] = leaf ? b.leaf(op, sources, p.graph.arg(id)) : b.op(op, sources, p.graph.arg(id));
     }

@@ -29,7 +29,8 @@ Runner after_pipeline(const ir::Capabilities& capabilities, int opt_level) {
     passes::PipelineOptions options;
     options.opt_level = opt_level;
     const auto lowered = passes::run_pipeline(c.program, capabilities, options);
-    if (!lowered) return err("the pipeline refuses: " + (lowered.error().empty() ? std::string("without a word") : lowered.error().front().message));
+    if (!lowered)
+      return err("the pipeline refuses: " + (lowered.error().empty() ? std::string("without a word") : lowered.error().front().message));
     return interpret(c, *lowered, {}, 500'000'000);
   };
 }

@@ -1,5 +1,5 @@
-// Greedy: each round tries larger edits before smaller ones and keeps what still fails, until a round changes nothing. Edits work on positions of the
-// body; the program is rebuilt without what became unused.
+// Greedy: each round tries larger edits before smaller ones and keeps what still fails, until a round changes nothing. Edits work on
+// positions of the body; the program is rebuilt without what became unused.
 #include "tests/property/shrink.h"
 
 #include <algorithm>
@@ -19,14 +19,15 @@ using ir::Type;
 
 /// What happens to a position of the body.
 struct Edit {
-  std::set<std::size_t> drop;                              // an effect goes; a value becomes zero
-  std::map<std::size_t, std::uint64_t> literal;            // a value becomes these bits
-  std::map<std::size_t, std::size_t> operand;              // a value becomes its source of this number
+  std::set<std::size_t> drop;                    // an effect goes; a value becomes zero
+  std::map<std::size_t, std::uint64_t> literal;  // a value becomes these bits
+  std::map<std::size_t, std::size_t> operand;    // a value becomes its source of this number
 };
 
 bool is_leaf(const Program& p, NodeId id) {
   const Op op = p.graph.op(id);
-  return op == Op::Param || op == Op::Buffer || op == Op::Special || op == Op::Const || op == Op::Group || (op == Op::Cast && p.graph.op(p.graph.source(id, 0)) == Op::Const);
+  return op == Op::Param || op == Op::Buffer || op == Op::Special || op == Op::Const || op == Op::Group ||
+         (op == Op::Cast && p.graph.op(p.graph.source(id, 0)) == Op::Const);
 }
 bool is_structure(Op op) { return op == Op::If || op == Op::Endif || op == Op::Range || op == Op::End || op == Op::Backedge; }
 
@@ -39,7 +40,8 @@ std::vector<bool> needed(const Program& p) {
     const NodeId id = p.body[at];
     const Op op = p.graph.op(id);
     const auto* ins = p.graph.arg_as<ir::InsArg>(id);
-    const bool effect = is_structure(op) || op == Op::Store || op == Op::Barrier || (ins && ir::ins_info(ins->code).kind != ir::InsKind::Pure);
+    const bool effect =
+        is_structure(op) || op == Op::Store || op == Op::Barrier || (ins && ir::ins_info(ins->code).kind != ir::InsKind::Pure);
     keep[at] = keep[at] || effect;
     if (!keep[at]) continue;
     for (const NodeId s : p.graph.sources(id)) keep[position[s.index()]] = true;
@@ -153,7 +155,9 @@ class Shrinker {
       for (std::size_t begin = 0; begin < best_.program.body.size();) {
         Edit edit;
         for (std::size_t at = begin; at < std::min(begin + size, best_.program.body.size()); ++at)
-          if (!is_structure(op(at)) && !is_leaf(best_.program, best_.program.body[at]) && ir::type_bits(best_.program.graph.type(best_.program.body[at])) == 0) edit.drop.insert(at);
+          if (!is_structure(op(at)) && !is_leaf(best_.program, best_.program.body[at]) &&
+              ir::type_bits(best_.program.graph.type(best_.program.body[at])) == 0)
+            edit.drop.insert(at);
         if (!edit.drop.empty() && accept(edit)) any = true;
         else begin += size;
       }
@@ -170,7 +174,8 @@ class Shrinker {
       const Type t = g.type(id);
       if (is_leaf(best_.program, id) || ir::type_bits(t) == 0 || is_structure(g.op(id)) || g.op(id) == Op::Index) continue;
       bool done = false;
-      for (const std::uint64_t bits : {std::uint64_t{0}, ir::is_float(t) ? *ir::bits_of(ir::ConstValue::of_float(1), t) : std::uint64_t{1}}) {
+      for (const std::uint64_t bits :
+           {std::uint64_t{0}, ir::is_float(t) ? *ir::bits_of(ir::ConstValue::of_float(1), t) : std::uint64_t{1}}) {
         Edit edit;
         edit.literal[at] = bits;
         if (!done) done = accept(edit);
@@ -178,7 +183,9 @@ class Shrinker {
       const std::size_t count = done ? 0 : g.sources(id).size();
       for (std::size_t s = 0; s < count && !done; ++s) {
         const NodeId source = best_.program.graph.source(id, s);
-        if (best_.program.graph.type(source) != t || best_.program.graph.op(source) == Op::Index || best_.program.graph.op(source) == Op::Buffer) continue;
+        if (best_.program.graph.type(source) != t || best_.program.graph.op(source) == Op::Index ||
+            best_.program.graph.op(source) == Op::Buffer)
+          continue;
         Edit edit;
         edit.operand[at] = s;
         done = accept(edit);

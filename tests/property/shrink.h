@@ -1,5 +1,5 @@
-// Makes a failing case smaller while it keeps failing: drops statements, unwraps branches and loops, puts constants or operands in place of values, cuts
-// the grid, calms the inputs.
+// Makes a failing case smaller while it keeps failing: drops statements, unwraps branches and loops, puts constants or operands in place of
+// values, cuts the grid, calms the inputs.
 #pragma once
 
 #include <functional>
