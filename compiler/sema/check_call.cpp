@@ -73,17 +73,8 @@ Expr* BodyChecker::call_function(const syntax::CallExpr& e, Function& callee, Ty
   std::optional<std::vector<TypeId>> given;
   if (!e.type_args.empty()) given = type_arguments(e.type_args, callee.type_params.size(), e.callee->range, callee.name);
   for (std::size_t i = 0; i < callee.type_params.size(); ++i) {
-    VarKind var = VarKind::Any;
-    switch (types.param_info(callee.type_params[i].second).bound) {
-      case Bound::None:
-      case Bound::Scalar: break;
-      case Bound::Number: var = VarKind::Number; break;
-      case Bound::Integer: var = VarKind::Integer; break;
-      case Bound::Float: var = VarKind::Float; break;
-    }
-    // What the arguments say binds the variable; what the bound promises is checked at the end, where the message can name it.
-    if (!given) var = VarKind::Any;
-    type_args.push_back(given ? (*given)[i] : fresh(var, e.callee->range));
+    // The arguments say what it is; what the bound promises is checked at the end, where the message can name it.
+    type_args.push_back(given ? (*given)[i] : fresh(VarKind::Any, e.callee->range));
     by[callee.type_params[i].second] = type_args.back();
   }
   if (callee.signature_broken) {
@@ -124,6 +115,12 @@ Expr* BodyChecker::call_function(const syntax::CallExpr& e, Function& callee, Ty
     }
     if (!infer.unify(types[have].args[0], types[type].args[0])) mismatch(arg->range, type, have);
     use_place(arg, param.access == ir::Access::In ? Use::Read : param.access == ir::Access::Out ? Use::Write : Use::ReadWrite, arg->range);
+  }
+  // A plain literal becomes what the bound asks for.
+  for (std::size_t i = 0; i < callee.type_params.size(); ++i) {
+    const Bound bound = types.param_info(callee.type_params[i].second).bound;
+    if (bound == Bound::Float) infer.constrain(type_args[i], VarKind::Float);
+    if (bound == Bound::Integer) infer.constrain(type_args[i], VarKind::Integer);
   }
   Expr* out = make(ExprForm::Call, result_type, e.range, std::move(args));
   out->callee = &callee;

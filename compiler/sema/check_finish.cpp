@@ -152,6 +152,21 @@ void BodyChecker::finish_expr(Expr& e) {
       }
       return;
     }
+    case ExprForm::Index: {
+      // An index that is known is checked now; of the others the running program knows.
+      if (types.form(e.args[0]->type) != TypeForm::Array) return;
+      const std::vector<std::int64_t> extents = types[e.args[0]->type].extents;
+      for (std::size_t i = 1; i < e.args.size(); ++i) {
+        const Expr& index = *e.args[i];
+        std::optional<std::int64_t> at;
+        if (index.form == ExprForm::Literal && !index.is_float) at = index.negative ? -static_cast<std::int64_t>(index.integer) : static_cast<std::int64_t>(index.integer);
+        if (index.form == ExprForm::Cells && index.cells.size() == 1)
+          at = types.scalar_of(index.type) == ir::Type::I32 ? static_cast<std::int32_t>(index.cells[0]) : static_cast<std::int64_t>(index.cells[0]);
+        if (at && (*at < 0 || *at >= extents[i - 1]))
+          report(DiagnosticKind::InvalidIndex, index.range, "index " + std::to_string(*at) + " is outside of `" + types.text(e.args[0]->type) + "`");
+      }
+      return;
+    }
     case ExprForm::Error:
     case ExprForm::Cells:
     case ExprForm::Local:
@@ -161,7 +176,6 @@ void BodyChecker::finish_expr(Expr& e) {
     case ExprForm::Repeat:
     case ExprForm::Inject:
     case ExprForm::Field:
-    case ExprForm::Index:
     case ExprForm::Length:
     case ExprForm::If:
     case ExprForm::Match:

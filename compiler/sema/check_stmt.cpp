@@ -62,7 +62,12 @@ Stmt* BodyChecker::check_let(const syntax::LetStmt& s) {
   if (s.type) type = resolve_type(*s.type);
   Expr* init = s.init ? check(*s.init, type) : nullptr;
   if (init && type) expect(init, type);
-  if (!type) type = init->type;
+  if (!type && init) type = init->type;
+  if (!type) {
+    // Neither is there after a fault of syntax.
+    body.faulty = true;
+    type = types.error();
+  }
   if (types.form(infer.resolve(type)) == TypeForm::Never) type = types.error();
   // From here on the variable is an integer, whatever it meets later.
   if (infer.kind(type) == VarKind::Number) infer.constrain(type, VarKind::Integer);
@@ -106,6 +111,11 @@ void BodyChecker::check_shared(const syntax::SharedStmt& s) {
       report(DiagnosticKind::InvalidShared, s.type->range, "a shared array whose length the launch gives has scalar elements, not `" + types.text(element) + "`");
       element = types.error();
     }
+    for (const Local& l : body.locals)
+      if (l.kind == LocalKind::DynamicShared) {
+        report(DiagnosticKind::InvalidShared, s.range, "a kernel has at most one shared array whose length the launch gives").note(l.range, "this is the first");
+        break;
+      }
     add_local(s.name.text, s.name.range, types.is_error(element) ? element : types.buffer(element, {}), LocalKind::DynamicShared);
     return;
   }

@@ -24,7 +24,9 @@ std::optional<ir::Program> Lowerer::attempt(const Kernel& kernel) {
   b_ = ir::ProgramBuilder(kernel.name, kernel.block);
   wide_ = kernel.wide;
   b_.program().wide = wide_;
-  b_.program().module_file = sources_.name(kernel.file->id);
+  // The base name only: a program is the same wherever its source lies.
+  const std::string& file = sources_.name(kernel.file->id);
+  b_.program().module_file = file.substr(file.find_last_of('/') + 1);
   b_.program().range = kernel.item->name.range;
   b_.at(kernel.item->name.range);
   notes_ = {};
