@@ -78,7 +78,9 @@ TEST_CASE("the pipeline stops after the pass that is asked for, and names every 
   options.checked = true;
   options.opt_level = 3;
   options.after_pass = [&](std::string_view pass, const Program&) { seen.emplace_back(pass); };
-  REQUIRE(run_pipeline(Generator(5).program(), least_capable(), options));
+  ir::Capabilities target = least_capable();
+  target.warp_operations = false;  // every pass of the list has something to answer for
+  REQUIRE(run_pipeline(Generator(5).program(), target, options));
   for (const std::string& name : seen) CHECK(std::find(pass_names().begin(), pass_names().end(), name) != pass_names().end());
   for (const std::string_view name : pass_names()) CHECK(std::find(seen.begin(), seen.end(), name) != seen.end());
   seen.clear();
