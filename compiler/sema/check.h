@@ -1,8 +1,11 @@
 // The checker: Checker holds what the files of a compile share (names, declarations, constants), BodyChecker types one body. Their parts:
-//   check_files.cpp    imports, scopes, the order of everything        check_expr.cpp   expressions
-//   check_types.cpp    written types, signatures, records              check_call.cpp   calls, constructors, built-in functions
-//   check_finish.cpp   what is decided once types are known            check_stmt.cpp   statements, access to buffers
-//   check_match.cpp    patterns, exhaustiveness                        check_test.cpp   tests, pipelines
+//   check_files.cpp     imports, scopes, the order of everything, recursion
+//   check_types.cpp     written types, records, signatures, constants
+//   check_expr.cpp      expressions, places; check_literal.cpp: arrays and records written out; check_call.cpp: calls
+//   check_stmt.cpp      statements and whole bodies
+//   check_match.cpp     patterns, coverage
+//   check_finish.cpp    what is decided once types are known
+//   check_tests.cpp     tests; check_interface.cpp: pipelines, what callers see
 #pragma once
 
 #include <functional>
@@ -49,7 +52,7 @@ class Checker {
   friend class BodyChecker;
   // check_files.cpp
   std::optional<std::size_t> load(syntax::Ast ast, SourceRange from);
-  void collect(File& file, std::size_t number);
+  void collect(File& file);
   void declare(File& file, std::string_view name, Entity entity);
   void make_visible(File& file);
   void read_defines();
@@ -166,7 +169,6 @@ class BodyChecker {
   bool wrong_count(std::string_view what, std::size_t wanted, std::size_t given, SourceRange range);
   void use_place(Expr* e, Use use, SourceRange range);
   Expr* root_of(Expr* e);
-  void join_flow(Expr* e);
 
   // --- statements
   Stmt* check_statement(const syntax::Stmt& s);
@@ -205,11 +207,8 @@ class BodyChecker {
   TypeId result;              // of the function
   SourceRange result_range;
   int loop_depth = 0;
-  bool in_superstep = false;
   Function* function = nullptr;
   Kernel* kernel = nullptr;
-  std::vector<std::pair<Expr*, TypeId>> bound_checks_;
-  std::set<const Expr*> quiet_;
 };
 
 }  // namespace sarek::sema

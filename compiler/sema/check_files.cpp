@@ -117,7 +117,7 @@ std::optional<std::size_t> Checker::load(syntax::Ast ast, SourceRange from) {
   loaded_[id] = number;
   loading_.push_back(id);
   File& file = module.files[number];  // a deque: stays where it is
-  collect(file, number);
+  collect(file);
   for (const syntax::Item* item : file.ast.items) {
     if (item->kind != syntax::ItemKind::Import) continue;
     const auto& import = item->as<syntax::ImportItem>();
@@ -150,7 +150,6 @@ std::optional<std::size_t> Checker::load(syntax::Ast ast, SourceRange from) {
   }
   make_visible(file);
   loading_.pop_back();
-  file.done = true;
   return number;
 }
 
@@ -161,7 +160,7 @@ void Checker::declare(File& file, std::string_view name, Entity entity) {
   report(DiagnosticKind::DuplicateName, entity.range, "`" + std::string(name) + "` is declared twice").note(first->second.range, "the first is here");
 }
 
-void Checker::collect(File& file, std::size_t) {
+void Checker::collect(File& file) {
   for (const syntax::Item* item : file.ast.items) {
     switch (item->kind) {
       case syntax::ItemKind::Import: break;

@@ -1,5 +1,5 @@
 // From a typed kernel to one ir::Program: everything is inlined, records and variants fall apart into cells, control flow becomes loops, IFs and
-// flags. Parts: lower.cpp (kernel, values and places), lower_expr.cpp (expressions, calls), lower_stmt.cpp (statements, loops, ways out).
+// flags. Parts: lower.cpp (kernel, values and places), lower_expr.cpp (expressions), lower_call.cpp (calls), lower_stmt.cpp (statements, loops, ways out).
 //
 //   value   the cells of a type, slot by slot (types.h), as nodes; beyond kMaxValueCells in memory
 //   place   for each slot a storage node and the index of its first cell. In buffers elements are records side by side ("packed"); in
@@ -108,7 +108,6 @@ class Lowerer {
   ir::NodeId tag_of(const Value& v) { return v.memory ? load_cell(v.memory->slots[0], 0) : v.cells[0]; }
   ir::NodeId load_cell(const SlotPlace& s, std::int64_t cell);
   ir::NodeId cell_index(const SlotPlace& s, std::int64_t cell);
-  /// How far apart cells of one slot lie.
   Value load(const Place& place);
   void store(const Place& place, const Value& value);
   void copy_memory(const Place& to, const Place& from);
@@ -158,7 +157,7 @@ class Lowerer {
   // --- lower_stmt.cpp
   void sequence(std::span<Stmt* const> statements, const Expr* value, Dest dest);
   void followed(const Expr& e, const std::function<void()>& after);
-  void statement(const Stmt& s, Dest dest);
+  void statement(const Stmt& s);
   Value block_value(const Expr& e);
   void into(const Expr& e, Dest dest);
   void deliver(const Expr& e, Dest dest);

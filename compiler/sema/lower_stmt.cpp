@@ -93,7 +93,7 @@ Lowerer::Value Lowerer::block_value(const Expr& e) {
   const bool leaves = std::any_of(e.statements.begin(), e.statements.end(), [](const Stmt* s) { return s->exits != 0; });
   if (!leaves) {
     for (const Stmt* s : e.statements) {
-      statement(*s, {});
+      statement(*s);
       if (s->diverges) return {types_.never(), {}, {}};
     }
     if (e.args[0]) return expr(*e.args[0]);
@@ -173,7 +173,7 @@ void Lowerer::sequence(std::span<Stmt* const> statements, const Expr* value, Des
       if (last && dest.tail && s.form == StmtForm::Expr) {
         deliver(*s.value, dest);
       } else {
-        statement(s, dest);
+        statement(s);
       }
       if (s.diverges) return;
       continue;
@@ -184,7 +184,7 @@ void Lowerer::sequence(std::span<Stmt* const> statements, const Expr* value, Des
       followed(*s.value, after);
       return;
     }
-    statement(s, dest);
+    statement(s);
     branch(still_going(), after);
     return;
   }
@@ -193,16 +193,14 @@ void Lowerer::sequence(std::span<Stmt* const> statements, const Expr* value, Des
 
 // --- statements ------------------------------------------------------------------------------------------------------------------
 
-void Lowerer::statement(const Stmt& s, Dest dest) {
+void Lowerer::statement(const Stmt& s) {
   const At at(*this, s.range);
-  (void)dest;
   switch (s.form) {
     case StmtForm::Error: failed_ = true; return;
     case StmtForm::Let:
     case StmtForm::Var: {
       const TypeId type = type_of(s.pattern->type);
-      Value v = s.value ? known(expr(*s.value), type) : zero(type);
-      // What another name may still change is copied; a temporary and a `let` are not.
+      const Value v = s.value ? known(expr(*s.value), type) : zero(type);
       bind(*s.pattern, v, s.form == StmtForm::Var);
       return;
     }

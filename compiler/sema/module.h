@@ -235,11 +235,9 @@ struct Entity {
 struct File {
   FileId id;
   syntax::Ast ast;
-  bool broken = false;
   std::map<std::string, Entity, std::less<>> names;    // declared here
   std::map<std::string, Entity, std::less<>> visible;  // declared here, imported plainly, module aliases
   std::vector<std::size_t> imports;                    // files imported without an alias, for constructors
-  bool done = false;
 };
 
 class Module {
@@ -262,7 +260,6 @@ class Module {
     File* file = nullptr;
   };
   std::deque<GraphDef> graphs;
-  std::map<std::string, std::uint32_t, std::less<>> defined;  // -D of names that no module declares: constants
 
   std::vector<KernelInfo> kernel_infos;
   ModuleInterface interface;
