@@ -5,6 +5,7 @@
 #include <chrono>
 #include <fstream>
 #include <iterator>
+#include <memory>
 
 #include "compiler/driver/describe.h"
 #include "compiler/driver/front_end.h"
@@ -212,8 +213,51 @@ class Compiler {
     return ready;
   }
 
+  /// The kernels whose code for a generator was made under a grant: they get an exact variant too, for when the environment revokes it.
+  std::vector<std::size_t> granted_kernels(const std::string& generator) const {
+    std::vector<std::size_t> indices;
+    for (std::size_t i = 0; i < out_.programs.size(); ++i)
+      if (!grants_used(out_, out_.programs[i].name, "gen:" + generator).empty()) indices.push_back(i);
+    return indices;
+  }
+
+  static std::vector<ir::Program> pick(const std::vector<ir::Program>& programs, const std::vector<std::size_t>& indices) {
+    std::vector<ir::Program> picked;
+    for (const std::size_t i : indices) picked.push_back(programs[i]);
+    return picked;
+  }
+
+  std::vector<std::size_t> all_kernels() const {
+    std::vector<std::size_t> indices(out_.programs.size());
+    for (std::size_t i = 0; i < indices.size(); ++i) indices[i] = i;
+    return indices;
+  }
+
+  /// As the options of the compile, but with a policy that grants nothing, and unheard: for exact variants.
+  passes::PipelineOptions exact_options(passes::PipelineOptions options) {
+    if (!exact_store_) {
+      policy::StoreOptions nothing_granted;
+      nothing_granted.environment = request_.environment;
+      nothing_granted.environment.explain = false;
+      exact_store_ = std::make_unique<policy::Store>(std::move(nothing_granted));
+    }
+    options.store = exact_store_.get();
+    options.on_decision = nullptr;
+    options.on_unroll = nullptr;
+    options.after_pass = nullptr;
+    return options;
+  }
+
   void compile_opencl(const std::vector<ir::Program>& optimised, const passes::PipelineOptions& options, artifact::Package& package) {
     const emit::Dialect& dialect = emit::opencl_dialect();
+    add_opencl(dialect, optimised, all_kernels(), options, true, package);
+    if (out_.diagnostics.has_errors() || request_.emit != Emit::Package) return;
+    const std::vector<std::size_t> granted = granted_kernels(dialect.capabilities.generator);
+    if (!granted.empty()) add_opencl(dialect, pick(optimised, granted), granted, exact_options(options), false, package);
+  }
+
+  void add_opencl(const emit::Dialect& dialect, const std::vector<ir::Program>& optimised, const std::vector<std::size_t>& indices,
+                  const passes::PipelineOptions& options, bool under_policy, artifact::Package& package) {
     const std::vector<ir::Program> ready = legalise_all(optimised, dialect.capabilities, options);
     if (out_.diagnostics.has_errors()) return;
     std::vector<const ir::Program*> list;
@@ -225,15 +269,15 @@ class Compiler {
     if (!printed) return fail_internally(printed.error().message);
     if (request_.emit == Emit::Source) text_ += printed->text;
     package.blobs.push_back({"opencl-c", bytes_of(printed->text)});
-    for (std::size_t i = 0; i < package.kernels.size(); ++i) {
+    for (std::size_t i = 0; i < indices.size(); ++i) {
       artifact::Variant v;
       v.target = "opencl";
       v.blob = static_cast<int>(package.blobs.size() - 1);
       v.entry_name = printed->kernels[i].entry;
       v.requires_ = printed->kernels[i].requires_;
       v.shared_bytes = printed->kernels[i].shared_bytes;
-      add_grants(v, ready[i].name, dialect.capabilities.generator);
-      package.kernels[i].variants.push_back(std::move(v));
+      if (under_policy) add_grants(v, ready[i].name, dialect.capabilities.generator);
+      package.kernels[indices[i]].variants.push_back(std::move(v));
     }
   }
 
@@ -243,14 +287,27 @@ class Compiler {
       out_.diagnostics.report(DiagnosticKind::ToolMissing, {}, backend.error().message);
       return;
     }
+    const bool as_text = request_.emit == Emit::Asm || request_.emit == Emit::LlvmIr || request_.emit == Emit::Object;
+    // Text is of one level: the one asked for, or AVX2, which most CPUs of today have.
+    const std::string level = as_text && target.level.empty() && native_levels("").size() > 1 ? "avx2" : target.level;
     std::vector<NativeJob> jobs;
-    for (const std::string& level : native_levels(target.level)) {
-      NativeJob job;
-      job.level = level;
-      job.programs = legalise_all(optimised, (*backend)->capabilities(level), options);
-      if (out_.diagnostics.has_errors()) return;
-      jobs.push_back(std::move(job));
-    }
+    std::vector<std::vector<std::size_t>> kernels;  // per job: which of the package's
+    std::size_t under_policy = 0;                   // jobs before this one were made under the policy, the others are exact
+    const auto add_jobs = [&](const std::vector<std::size_t>& indices, const passes::PipelineOptions& how) {
+      for (const std::string& name : native_levels(level)) {
+        NativeJob job;
+        job.level = name;
+        job.programs = legalise_all(pick(optimised, indices), (*backend)->capabilities(name), how);
+        if (out_.diagnostics.has_errors()) return;
+        jobs.push_back(std::move(job));
+        kernels.push_back(indices);
+      }
+    };
+    add_jobs(all_kernels(), options);
+    under_policy = jobs.size();
+    const std::string generator = (*backend)->capabilities(native_levels(level).front()).generator;
+    if (const std::vector<std::size_t> granted = granted_kernels(generator); !granted.empty() && request_.emit == Emit::Package) add_jobs(granted, exact_options(options));
+    if (out_.diagnostics.has_errors()) return;
     NativeRequest native;
     native.opt_level = request_.opt_level;
     native.debug_info = request_.debug_info;
@@ -258,18 +315,19 @@ class Compiler {
     native.sources = &out_.sources;
     native.emit = request_.emit;
     run_native_jobs(**backend, native, jobs);
-    for (NativeJob& job : jobs) {
+    for (std::size_t j = 0; j < jobs.size(); ++j) {
+      NativeJob& job = jobs[j];
       if (!job.error.empty()) return fail_internally("native " + job.level + ": " + job.error);
       if (!job.text.empty()) {
         text_ += job.text;
         continue;
       }
       package.blobs.push_back({"native", std::move(job.image)});
-      for (std::size_t i = 0; i < package.kernels.size(); ++i) {
+      for (std::size_t i = 0; i < kernels[j].size(); ++i) {
         artifact::Variant v = job.variants[i];
         v.blob = static_cast<int>(package.blobs.size() - 1);
-        add_grants(v, job.programs[i].name, (*backend)->capabilities(job.level).generator);
-        package.kernels[i].variants.push_back(std::move(v));
+        if (j < under_policy) add_grants(v, job.programs[i].name, generator);
+        package.kernels[kernels[j][i]].variants.push_back(std::move(v));
       }
     }
   }
@@ -294,6 +352,7 @@ class Compiler {
   Compilation& out_;
   sema::ModuleInterface interface_;
   LoadedPolicy policy_;
+  std::unique_ptr<policy::Store> exact_store_;
   std::vector<StepTime> pass_times_;
   std::string text_;
 };

@@ -42,6 +42,8 @@ Result<Unit> write_explain(const driver::Compilation& compilation, const std::st
     text = policy::report_as_text(report);
   if (!path.empty() && path != "-") return write_file(path, text.data(), text.size());
   (format == "text" && path.empty() ? std::cerr : std::cout) << text;
+  // For a reader at the terminal: what to type where a grant would help.
+  if (format == "text" && path.empty()) std::cerr << policy::remedies_as_text(report);
   return Unit{};
 }
 

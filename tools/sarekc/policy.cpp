@@ -36,7 +36,7 @@ std::optional<policy::Manifest> read_clean(const std::string& path, int& status)
     return std::nullopt;
   }
   policy::Manifest manifest = policy::read_manifest(*text);
-  for (const policy::ManifestDiagnostic& d : manifest.diagnostics) std::cerr << policy::manifest_diagnostic_text(d, path) << "\n";
+  for (const policy::ManifestDiagnostic& d : manifest.diagnostics) std::cerr << policy::manifest_diagnostic_text(d, path);
   if (manifest.has_errors()) {
     status = kInputErrors;
     return std::nullopt;
@@ -112,7 +112,7 @@ int add(const PolicyOptions& o) {
   const Result<std::string> text = read_text(path);
   const policy::Scope scope = o.kernel.empty() ? policy::Scope::process() : policy::Scope::kernel(o.kernel);
   const policy::ManifestEdit edit = policy::add_to_manifest(text ? *text : std::string(), scope, *grant, o.reason);
-  for (const policy::ManifestDiagnostic& d : edit.diagnostics) std::cerr << policy::manifest_diagnostic_text(d, path) << "\n";
+  for (const policy::ManifestDiagnostic& d : edit.diagnostics) std::cerr << policy::manifest_diagnostic_text(d, path);
   if (!edit.text) return kInputErrors;
   if (!edit.changed) {
     std::cout << path << " grants this already\n";
