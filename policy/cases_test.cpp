@@ -11,7 +11,8 @@ const Grant contraction = Deviation::cross_kernel_contraction();
 
 TEST_CASE("case 67: blank reasons and the default kernel name are refused and record nothing") {
   Store store;
-  for (const char* blank : {"", "  \t\n", "\xC2\xA0\xE3\x80\x80"}) REQUIRE(store.grant(Scope::process(), contraction, blank) == Refusal::BlankReason);
+  for (const char* blank : {"", "  \t\n", "\xC2\xA0\xE3\x80\x80"})
+    REQUIRE(store.grant(Scope::process(), contraction, blank) == Refusal::BlankReason);
   REQUIRE(store.grant(Scope::kernel("sarek_kern"), contraction, "why") == Refusal::DefaultKernelName);
   REQUIRE(store.grant(Scope::kernel("sarek_kern"), contraction, " ") == Refusal::BlankReason);
   REQUIRE(store.version() == 0);
@@ -50,7 +51,9 @@ TEST_CASE("case 69: a fused name that contains itself holds nothing") {
 
 TEST_CASE("case 70: epilogue decisions") {
   Store store;
-  const auto say = [&](const char* backend) { return decision_text(store.decide(store.effective("k"), Optimisation::EpilogueFusion, backend)); };
+  const auto say = [&](const char* backend) {
+    return decision_text(store.decide(store.effective("k"), Optimisation::EpilogueFusion, backend));
+  };
   REQUIRE(say("Vulkan") == "refused \"no grant cross-kernel-contraction (kernel or process)\"");
   REQUIRE(say("HIP") == "applied exact");
   REQUIRE(say("Native") == "refused \"not on Native\"");
@@ -116,7 +119,9 @@ TEST_CASE("a listener may report and replace itself") {
 
 TEST_CASE("narrowing is applied on a proof or on the grant, and refused otherwise") {
   Store store;
-  const auto say = [&](std::optional<std::string> proof) { return decision_text(store.decide_narrowing(store.effective("k"), std::move(proof))); };
+  const auto say = [&](std::optional<std::string> proof) {
+    return decision_text(store.decide_narrowing(store.effective("k"), std::move(proof)));
+  };
   REQUIRE(say(std::nullopt) == "refused \"no grant single-rounding (kernel or process)\"");
   REQUIRE(say("every value is a small integer") == "applied proof \"every value is a small integer\"");
   REQUIRE(!store.grant(Scope::kernel("k"), Deviation::single_rounding(), "audio"));
@@ -127,8 +132,11 @@ TEST_CASE("narrowing is applied on a proof or on the grant, and refused otherwis
 
 TEST_CASE("several needed grants: the first missing one is named, reasons are joined once each, the lowering is kept") {
   Store store;
-  const GrantSet needed{Consent::AutomaticFloatRewrite, Deviation::accumulation_order(), Deviation::operand_rounding(OperandPrecision::F16)};
-  const auto say = [&] { return decision_text(store.decide_needing(store.effective("k"), Optimisation::MatrixRewrite, needed, "16x16x16 f16")); };
+  const GrantSet needed{Consent::AutomaticFloatRewrite, Deviation::accumulation_order(),
+                        Deviation::operand_rounding(OperandPrecision::F16)};
+  const auto say = [&] {
+    return decision_text(store.decide_needing(store.effective("k"), Optimisation::MatrixRewrite, needed, "16x16x16 f16"));
+  };
   REQUIRE(say() == "refused \"no grant accumulation-order (kernel or process)\"");
   REQUIRE(!store.grant(Scope::process(), Deviation::accumulation_order(), "fast"));
   REQUIRE(say() == "refused \"no grant operand-rounding-f16 (kernel or process)\"");
@@ -139,13 +147,17 @@ TEST_CASE("several needed grants: the first missing one is named, reasons are jo
 
 TEST_CASE("a framework that forbids contraction is exact, and one that the user lets defer is offered") {
   Frameworks frameworks = Frameworks::defaults();
-  frameworks.declare("Vulkan", Contraction::Forbidden).declare("Native", Contraction::Forbidden).declare("Interpreter", Contraction::Possible).withdraw("HIP");
+  frameworks.declare("Vulkan", Contraction::Forbidden)
+      .declare("Native", Contraction::Forbidden)
+      .declare("Interpreter", Contraction::Possible)
+      .withdraw("HIP");
   const Store store({{}, frameworks});
   REQUIRE(store.requires_grants(Optimisation::EpilogueFusion, "Vulkan") == GrantSet{});
   REQUIRE(store.requires_grants(Optimisation::EpilogueFusion, "Native") == GrantSet{});
   REQUIRE(store.requires_grants(Optimisation::EpilogueFusion, "Interpreter") == GrantSet{contraction});
   REQUIRE(!store.requires_grants(Optimisation::EpilogueFusion, "HIP"));
-  for (Optimisation optimisation : {Optimisation::LaunchWindow, Optimisation::MatrixRewrite, Optimisation::NarrowingProof, Optimisation::AutoUnroll})
+  for (Optimisation optimisation :
+       {Optimisation::LaunchWindow, Optimisation::MatrixRewrite, Optimisation::NarrowingProof, Optimisation::AutoUnroll})
     REQUIRE(store.requires_grants(optimisation, "anything") == GrantSet{});
 }
 
@@ -157,8 +169,10 @@ TEST_CASE("the environment's parser") {
   REQUIRE(some.revoked == GrantSet{Deviation::single_rounding()});
   REQUIRE(some.explain);
   REQUIRE(some.unknown == std::vector<std::string>{"windw", "bogus"});
-  REQUIRE(unknown_item_message("windw") == "SAREK_OPT_DISABLE names no optimisation or grant \"windw\", which is ignored; did you mean `window`?");
-  REQUIRE(unknown_item_message("quite-something-else") == "SAREK_OPT_DISABLE names no optimisation or grant \"quite-something-else\", which is ignored");
+  REQUIRE(unknown_item_message("windw") ==
+          "SAREK_OPT_DISABLE names no optimisation or grant \"windw\", which is ignored; did you mean `window`?");
+  REQUIRE(unknown_item_message("quite-something-else") ==
+          "SAREK_OPT_DISABLE names no optimisation or grant \"quite-something-else\", which is ignored");
   const Environment all = Environment::parse("ALL", "0");
   REQUIRE(all.disabled.size() == optimisation_count);
   REQUIRE(all.revoked.size() == Grant::count);

@@ -69,17 +69,16 @@ std::vector<ExplainChange> explain_diff(const ExplainReport& before, const Expla
     const Decision* decision = event_decision(entry.event);
     if (decision == nullptr) continue;
     auto& candidates = old_entries[key_of(entry.event)];
-    const auto same = std::find_if(candidates.begin(), candidates.end(), [&](const ExplainEntry* old) { return *event_decision(old->event) == *decision; });
-    if (same != candidates.end())
-      candidates.erase(same);
-    else
-      unpaired.push_back(&entry);
+    const auto same = std::find_if(candidates.begin(), candidates.end(),
+                                   [&](const ExplainEntry* old) { return *event_decision(old->event) == *decision; });
+    if (same != candidates.end()) candidates.erase(same);
+    else unpaired.push_back(&entry);
   }
 
   std::vector<ExplainChange> changes;
   const auto note = [&](Change change, const ExplainEntry& at, std::optional<Decision> old, std::optional<Decision> now) {
-    changes.push_back({change, std::string(event_kernel(at.event)), std::string(event_target(at.event)), std::string(event_subject(at.event)),
-                       std::move(old), std::move(now), at.place});
+    changes.push_back({change, std::string(event_kernel(at.event)), std::string(event_target(at.event)),
+                       std::string(event_subject(at.event)), std::move(old), std::move(now), at.place});
   };
   for (const ExplainEntry* entry : unpaired) {
     const Decision& decision = *event_decision(entry->event);
@@ -149,7 +148,8 @@ CommandResult policy_diff(const Manifest& a, const Manifest& b) {
   }
   for (const ManifestGrant& entry : a.grants) {
     if (find_grant(b, entry.scope, entry.grant) != nullptr) continue;
-    result.text += "- " + std::string(grant_name(entry.grant)) + " for " + scope_text(entry.scope) + ": " + quoted_text(entry.reason) + "\n";
+    result.text +=
+        "- " + std::string(grant_name(entry.grant)) + " for " + scope_text(entry.scope) + ": " + quoted_text(entry.reason) + "\n";
   }
   return result;
 }
@@ -170,8 +170,8 @@ CommandResult policy_show(const Manifest& manifest, std::string_view file_name, 
       line += store.revoked(grant) ? "not granted, and revoked (SAREK_OPT_DISABLE)" : "not granted";
     } else {
       line += effective.budget.contains(grant) ? "granted" : "granted, but revoked (SAREK_OPT_DISABLE)";
-      line += std::string(" for ") + (own != nullptr ? "the kernel" : "the process") + " at " + std::string(file_name) + ":" + std::to_string(entry->line) +
-              ":" + std::to_string(entry->column) + ": " + quoted_text(entry->reason);
+      line += std::string(" for ") + (own != nullptr ? "the kernel" : "the process") + " at " + std::string(file_name) + ":" +
+              std::to_string(entry->line) + ":" + std::to_string(entry->column) + ": " + quoted_text(entry->reason);
     }
     result.text += line + "\n";
   }

@@ -100,10 +100,8 @@ class Reader {
     };
     value.kind = JsonValue::Kind::Number;
     if (peek() == '-') ++at_;
-    if (peek() == '0')
-      ++at_;
-    else if (!digits())
-      return unexpected("a digit");
+    if (peek() == '0') ++at_;
+    else if (!digits()) return unexpected("a digit");
     if (peek() == '.') {
       ++at_;
       if (!digits()) return unexpected("a digit");
@@ -176,7 +174,8 @@ class Reader {
   }
 
   bool enter(std::size_t depth, std::string_view what) {
-    if (depth >= limits_.depth) return fail(at_, 1, "more than " + std::to_string(limits_.depth) + " levels of nesting at this " + std::string(what));
+    if (depth >= limits_.depth)
+      return fail(at_, 1, "more than " + std::to_string(limits_.depth) + " levels of nesting at this " + std::string(what));
     ++at_;
     skip_space();
     return true;

@@ -57,7 +57,8 @@ class ManifestReader {
     return report(std::move(kind), at.begin, scalar ? at.end - at.begin : 1, std::move(message));
   }
 
-  /// Into the order of the file; those of one place keep their order. (Not std::stable_sort: clang warns about what libstdc++ 12 does there.)
+  /// Into the order of the file; those of one place keep their order. (Not std::stable_sort: clang warns about what libstdc++ 12 does
+  /// there.)
   void sort_by_place() {
     std::vector<ManifestDiagnostic>& all = manifest_.diagnostics;
     std::vector<std::pair<std::size_t, std::size_t>> order;
@@ -71,7 +72,8 @@ class ManifestReader {
 
   bool expect(const JsonValue& value, JsonValue::Kind kind, std::string_view what) {
     if (value.kind == kind) return true;
-    report("manifest-type", value, std::string(what) + " must be " + std::string(kind_name(kind)) + ", not " + std::string(kind_name(value.kind)));
+    report("manifest-type", value,
+           std::string(what) + " must be " + std::string(kind_name(kind)) + ", not " + std::string(kind_name(value.kind)));
     return false;
   }
 
@@ -82,8 +84,9 @@ class ManifestReader {
       const auto [first, fresh] = seen.emplace(member.key, &member);
       if (!fresh) {
         const detail::TextPlace place = lines_.place(first->second->key_begin);
-        report("manifest-duplicate-key", member.key_begin, length, "the key " + detail::json_string(member.key) + " stands twice in this object").note =
-            "it stands at line " + std::to_string(place.line) + ", column " + std::to_string(place.column) + " too";
+        report("manifest-duplicate-key", member.key_begin, length,
+               "the key " + detail::json_string(member.key) + " stands twice in this object")
+            .note = "it stands at line " + std::to_string(place.line) + ", column " + std::to_string(place.column) + " too";
       } else if (std::find(known.begin(), known.end(), member.key) == known.end()) {
         ManifestDiagnostic& diagnostic =
             report("manifest-unknown-key", member.key_begin, length, "no key " + detail::json_string(member.key) + " exists here");
@@ -128,7 +131,8 @@ class ManifestReader {
       suggest(diagnostic, name->text, known);
       if (optimisation_by_name(name->text)) {
         diagnostic.suggestion.clear();
-        diagnostic.note = "it is the name of an optimisation: a manifest grants deviations and consents, it does not switch optimisations on";
+        diagnostic.note =
+            "it is the name of an optimisation: a manifest grants deviations and consents, it does not switch optimisations on";
       }
     }
     return grant;
@@ -140,14 +144,16 @@ class ManifestReader {
     const bool has_scope = entry.find("scope") != nullptr;
     if (has_kernel == has_scope) {
       report("manifest-scope", entry,
-             has_kernel ? "a grant is for a kernel or for the process, not both" : "a grant needs `\"kernel\": NAME` or `\"scope\": \"process\"`");
+             has_kernel ? "a grant is for a kernel or for the process, not both"
+                        : "a grant needs `\"kernel\": NAME` or `\"scope\": \"process\"`");
       return std::nullopt;
     }
     const JsonValue* value = string_member(entry, has_kernel ? "kernel" : "scope");
     if (value == nullptr) return std::nullopt;
     if (has_scope) {
       if (value->text == "process") return std::pair{Scope::process(), value};
-      ManifestDiagnostic& diagnostic = report("manifest-scope", *value, "`scope` is \"process\"; a grant for one kernel has the key `kernel` instead");
+      ManifestDiagnostic& diagnostic =
+          report("manifest-scope", *value, "`scope` is \"process\"; a grant for one kernel has the key `kernel` instead");
       diagnostic.suggestion = "\"process\"";
       return std::nullopt;
     }
@@ -205,7 +211,8 @@ class ManifestReader {
 }  // namespace
 
 bool Manifest::has_errors() const {
-  return std::any_of(diagnostics.begin(), diagnostics.end(), [](const ManifestDiagnostic& d) { return d.severity == ManifestSeverity::Error; });
+  return std::any_of(diagnostics.begin(), diagnostics.end(),
+                     [](const ManifestDiagnostic& d) { return d.severity == ManifestSeverity::Error; });
 }
 
 Manifest read_manifest(std::string_view text) {
@@ -244,7 +251,8 @@ void apply(const Manifest& manifest, Store& store) {
 
 std::string manifest_diagnostic_text(const ManifestDiagnostic& diagnostic, std::string_view file_name) {
   const std::string place = std::string(file_name) + ":" + std::to_string(diagnostic.line) + ":" + std::to_string(diagnostic.column) + ": ";
-  std::string text = place + (diagnostic.severity == ManifestSeverity::Error ? "error: " : "warning: ") + diagnostic.message + " [" + diagnostic.kind + "]\n";
+  std::string text = place + (diagnostic.severity == ManifestSeverity::Error ? "error: " : "warning: ") + diagnostic.message + " [" +
+                     diagnostic.kind + "]\n";
   if (!diagnostic.note.empty()) text += place + "note: " + diagnostic.note + "\n";
   if (!diagnostic.suggestion.empty()) text += place + "note: did you mean " + diagnostic.suggestion + "?\n";
   return text;

@@ -42,7 +42,7 @@ struct ManifestGrant {
   Grant grant;
   Scope scope = Scope::process();
   std::string reason;
-  std::size_t line = 1;      // of the entry
+  std::size_t line = 1;  // of the entry
   std::size_t column = 1;
   std::size_t scope_offset = 0;  // of the value that names the kernel or the scope
   std::size_t scope_length = 0;

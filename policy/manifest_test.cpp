@@ -42,9 +42,10 @@ TEST_CASE("each fault has its kind and its place") {
   REQUIRE(entry_faults(R"({ "grant": "acumulation-order", "kernel": "k", "reason": "r" })") ==
           "m:2:12: error: no grant has the name \"acumulation-order\" [manifest-unknown-grant]\n"
           "m:2:12: note: did you mean \"accumulation-order\"?\n");
-  REQUIRE(entry_faults(R"({ "grant": "epilogue", "kernel": "k", "reason": "r" })") ==
-          "m:2:12: error: no grant has the name \"epilogue\" [manifest-unknown-grant]\n"
-          "m:2:12: note: it is the name of an optimisation: a manifest grants deviations and consents, it does not switch optimisations on\n");
+  REQUIRE(
+      entry_faults(R"({ "grant": "epilogue", "kernel": "k", "reason": "r" })") ==
+      "m:2:12: error: no grant has the name \"epilogue\" [manifest-unknown-grant]\n"
+      "m:2:12: note: it is the name of an optimisation: a manifest grants deviations and consents, it does not switch optimisations on\n");
   REQUIRE(entry_faults(R"({ "grant": "single-rounding", "kernel": "k", "reason": " " })") ==
           "m:2:56: error: a grant needs a reason that says something [manifest-blank-reason]\n");
   REQUIRE(entry_faults(R"({ "grant": "single-rounding", "kernel": "k" })") ==
@@ -52,7 +53,8 @@ TEST_CASE("each fault has its kind and its place") {
   REQUIRE(entry_faults(R"({ "kernel": "k", "reason": "r" })") ==
           "m:2:1: error: a grant needs the key `grant`, one of the seven names [manifest-missing-key]\n");
   REQUIRE(entry_faults(R"({ "grant": "single-rounding", "kernel": "sarek_kern", "reason": "r" })") ==
-          "m:2:41: error: `sarek_kern` is the name of every unnamed kernel: name the kernel, or grant for the process [manifest-default-kernel]\n");
+          "m:2:41: error: `sarek_kern` is the name of every unnamed kernel: name the kernel, or grant for the process "
+          "[manifest-default-kernel]\n");
   REQUIRE(entry_faults(R"({ "grant": "single-rounding", "reason": "r" })") ==
           "m:2:1: error: a grant needs `\"kernel\": NAME` or `\"scope\": \"process\"` [manifest-scope]\n");
   REQUIRE(entry_faults(R"({ "grant": "single-rounding", "kernel": "k", "scope": "process", "reason": "r" })") ==
@@ -92,7 +94,8 @@ TEST_CASE("each fault has its kind and its place") {
 }
 
 TEST_CASE("a place counts bytes and survives escapes before it") {
-  const Manifest manifest = read_manifest("{ \"version\": 1, \"grants\": [\r\n\t{ \"reason\": \"\\u00e9\\n\xC3\xA9\", \"grant\": \"nope\", \"kernel\": \"k\" }] }");
+  const Manifest manifest = read_manifest(
+      "{ \"version\": 1, \"grants\": [\r\n\t{ \"reason\": \"\\u00e9\\n\xC3\xA9\", \"grant\": \"nope\", \"kernel\": \"k\" }] }");
   REQUIRE(manifest.diagnostics.size() == 1);
   REQUIRE(manifest.diagnostics[0].line == 2);
   REQUIRE(manifest.diagnostics[0].column == 37);
@@ -133,7 +136,9 @@ TEST_CASE("kernel scopes are compared with the kernels that exist") {
 }
 
 TEST_CASE("adding an entry keeps every other byte") {
-  const auto add = [](std::string_view text) { return add_to_manifest(text, Scope::kernel("blur"), Deviation::single_rounding(), "say \"yes\"").text.value(); };
+  const auto add = [](std::string_view text) {
+    return add_to_manifest(text, Scope::kernel("blur"), Deviation::single_rounding(), "say \"yes\"").text.value();
+  };
   const std::string entry = "{ \"grant\": \"single-rounding\", \"kernel\": \"blur\", \"reason\": \"say \\\"yes\\\"\" }";
   REQUIRE(add("") == "{\n  \"$schema\": \"sarek.policy.schema.json\",\n  \"version\": 1,\n  \"grants\": [\n    " + entry + "\n  ]\n}\n");
   const std::string text(good);
@@ -155,7 +160,8 @@ TEST_CASE("adding is refused with the reader's words") {
   const ManifestEdit blank = add_to_manifest("", Scope::process(), Deviation::single_rounding(), " ");
   REQUIRE(!blank.text);
   REQUIRE(blank.diagnostics.at(0).kind == "manifest-blank-reason");
-  REQUIRE(add_to_manifest("", Scope::kernel("sarek_kern"), Deviation::single_rounding(), "r").diagnostics.at(0).kind == "manifest-default-kernel");
+  REQUIRE(add_to_manifest("", Scope::kernel("sarek_kern"), Deviation::single_rounding(), "r").diagnostics.at(0).kind ==
+          "manifest-default-kernel");
   const ManifestEdit broken = add_to_manifest("{", Scope::process(), Deviation::single_rounding(), "r");
   REQUIRE(!broken.text);
   REQUIRE(broken.diagnostics.at(0).kind == "manifest-syntax");
@@ -185,8 +191,8 @@ TEST_CASE("the schema names every grant with its meaning") {
   text << file.rdbuf();
   REQUIRE(!text.str().empty());
   for (Grant grant : all_grants())
-    REQUIRE(text.str().find("{ \"const\": \"" + std::string(grant_name(grant)) + "\", \"description\": \"" + std::string(grant_meaning(grant)) + "\" }") !=
-            std::string::npos);
+    REQUIRE(text.str().find("{ \"const\": \"" + std::string(grant_name(grant)) + "\", \"description\": \"" +
+                            std::string(grant_meaning(grant)) + "\" }") != std::string::npos);
 }
 
 }  // namespace

@@ -36,9 +36,9 @@ struct FusionPlan {
 };
 
 struct ExplainReport {
-  std::string tool_version;   // of the compiler, for example "0.1.0"
-  std::string policy_digest;  // of the effective policy that the compile ran under
-  std::string manifest;       // its path; empty without one
+  std::string tool_version;           // of the compiler, for example "0.1.0"
+  std::string policy_digest;          // of the effective policy that the compile ran under
+  std::string manifest;               // its path; empty without one
   std::vector<ExplainEntry> entries;  // in the order of decision
   std::vector<FusionPlan> plans;
   friend bool operator==(const ExplainReport&, const ExplainReport&) = default;

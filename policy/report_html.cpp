@@ -81,8 +81,9 @@ std::string why_text(const Event& event) {
     std::string text = escaped(refused->why);
     if (const std::optional<Remedy> remedy = remedy_for(event)) {
       text += "<p>The grant <code data-allowed-by=\"" + escaped(grant_name(remedy->grant)) + "\">" + escaped(grant_name(remedy->grant)) +
-              "</code> would allow it: " + escaped(grant_meaning(remedy->grant)) + ". Add to <code>grants</code> in sarek.policy.json</p><pre>" +
-              escaped(remedy->entry) + "</pre><p>or run</p><pre>" + escaped(remedy->command) + "</pre>";
+              "</code> would allow it: " + escaped(grant_meaning(remedy->grant)) +
+              ". Add to <code>grants</code> in sarek.policy.json</p><pre>" + escaped(remedy->entry) + "</pre><p>or run</p><pre>" +
+              escaped(remedy->command) + "</pre>";
     }
     return text;
   }
@@ -108,8 +109,8 @@ std::string row(const ExplainEntry& entry) {
   const std::string target = escaped(event_target(entry.event));
   const std::string outcome(outcome_of(entry.event));
   return "<tr data-kernel=\"" + escaped(event_kernel(entry.event)) + "\" data-target=\"" + target + "\" data-subject=\"" + subject +
-         "\" data-outcome=\"" + outcome + "\"><th scope=\"row\">" + subject + "</th><td>" + target + "</td><td class=\"" + outcome + "\">" + outcome +
-         "</td><td>" + why_text(entry.event) + "</td><td>" + place_text(entry.place) + "</td></tr>\n";
+         "\" data-outcome=\"" + outcome + "\"><th scope=\"row\">" + subject + "</th><td>" + target + "</td><td class=\"" + outcome + "\">" +
+         outcome + "</td><td>" + why_text(entry.event) + "</td><td>" + place_text(entry.place) + "</td></tr>\n";
 }
 
 }  // namespace
@@ -131,8 +132,9 @@ std::string report_as_html(const ExplainReport& report) {
     const std::string_view outcome = outcome_of(entry.event);
     ++counts[outcome == "applied" ? 0 : outcome == "refused" ? 1 : 2];
   }
-  page += "<p id=\"summary\">" + std::to_string(kernels.size()) + (kernels.size() == 1 ? " kernel: " : " kernels: ") + std::to_string(counts[0]) +
-          " applied, " + std::to_string(counts[1]) + " refused, " + std::to_string(counts[2]) + " without effect.</p>\n<dl>\n";
+  page += "<p id=\"summary\">" + std::to_string(kernels.size()) + (kernels.size() == 1 ? " kernel: " : " kernels: ") +
+          std::to_string(counts[0]) + " applied, " + std::to_string(counts[1]) + " refused, " + std::to_string(counts[2]) +
+          " without effect.</p>\n<dl>\n";
   const auto fact = [&](std::string_view name, const std::string& value) {
     if (!value.empty()) page.append("<dt>").append(name).append("</dt><dd><code>").append(escaped(value)).append("</code></dd>\n");
   };
@@ -142,7 +144,8 @@ std::string report_as_html(const ExplainReport& report) {
   page += "</dl>\n";
   if (kernels.size() > 1) {
     page += "<nav aria-label=\"kernels\"><ul>\n";
-    for (std::size_t i = 0; i < kernels.size(); ++i) page += "<li><a href=\"#k" + std::to_string(i) + "\">" + escaped(kernels[i]) + "</a></li>\n";
+    for (std::size_t i = 0; i < kernels.size(); ++i)
+      page += "<li><a href=\"#k" + std::to_string(i) + "\">" + escaped(kernels[i]) + "</a></li>\n";
     page += "</ul></nav>\n";
   }
   for (std::size_t i = 0; i < kernels.size(); ++i) {

@@ -90,7 +90,8 @@ class ReportReader {
     if (file.kind != JsonValue::Kind::Object) return fail(file.begin, "a report is an object");
     const JsonValue* version = file.find("version");
     std::int64_t number = 0;
-    if (version == nullptr || !version->to_integer(number) || number != 1) return fail(version ? version->begin : file.begin, "the report's version is not 1");
+    if (version == nullptr || !version->to_integer(number) || number != 1)
+      return fail(version ? version->begin : file.begin, "the report's version is not 1");
     if (!text(file, "tool_version", report.tool_version, false) || !text(file, "policy_digest", report.policy_digest, false) ||
         !text(file, "manifest", report.manifest, false))
       return false;
@@ -183,8 +184,8 @@ class ReportReader {
     std::string name;
     Decision decision = Refused{};
     SourcePlace place;
-    if (!text(item, "event", event) || !text(item, "kernel", kernel) || !text(item, "file", place.file, false) || !count(item, "line", place.line) ||
-        !count(item, "column", place.column))
+    if (!text(item, "event", event) || !text(item, "kernel", kernel) || !text(item, "file", place.file, false) ||
+        !count(item, "line", place.line) || !count(item, "column", place.column))
       return false;
     if (event == "decision") {
       if (!text(item, "target", target) || !text(item, "optimisation", name) || !read_decision(item, decision)) return false;

@@ -39,7 +39,8 @@ std::size_t rule_of(const Event& event) {
 std::string uri_of(std::string_view path) {
   std::string uri;
   for (char c : path) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_' || c == '~' || c == '/';
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_' ||
+                       c == '~' || c == '/';
     if (plain) {
       uri += c;
     } else {
@@ -55,8 +56,8 @@ std::string uri_of(std::string_view path) {
 std::string message_of(const Event& event, const std::optional<Remedy>& remedy) {
   std::string text;
   if (const Decision* decision = event_decision(event)) {
-    text = "kernel " + std::string(event_kernel(event)) + " on " + std::string(event_target(event)) + ": " + std::string(event_subject(event)) + " " +
-           decision_text(*decision);
+    text = "kernel " + std::string(event_kernel(event)) + " on " + std::string(event_target(event)) + ": " +
+           std::string(event_subject(event)) + " " + decision_text(*decision);
   } else {
     text = event_text(event);
   }
@@ -84,8 +85,8 @@ std::string result_text(const ExplainEntry& entry) {
   text += ",\n          \"partialFingerprints\": { \"sarekDecision/v1\": " +
           json_string(kernel + "|" + std::string(event_target(entry.event)) + "|" + event_text(entry.event)) + " }";
   if (remedy) {
-    text += ",\n          \"properties\": { \"grant\": " + json_string(grant_name(remedy->grant)) + ", \"manifestEntry\": " + json_string(remedy->entry) +
-            ", \"command\": " + json_string(remedy->command) + " }";
+    text += ",\n          \"properties\": { \"grant\": " + json_string(grant_name(remedy->grant)) +
+            ", \"manifestEntry\": " + json_string(remedy->entry) + ", \"command\": " + json_string(remedy->command) + " }";
   }
   return text + "\n        }";
 }

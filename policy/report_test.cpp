@@ -17,7 +17,8 @@ ExplainReport sample() {
   report.manifest = "sarek.policy.json";
   report.entries = {
       {Record{"blur", "Vulkan:0", Optimisation::LaunchWindow, Applied{ExactByConstruction{}}}, {"src/blur.sarek", 3, 8}},
-      {Record{"blur", "Vulkan", Optimisation::EpilogueFusion, Refused{"no grant cross-kernel-contraction (kernel or process)"}}, {"src/blur.sarek", 3, 8}},
+      {Record{"blur", "Vulkan", Optimisation::EpilogueFusion, Refused{"no grant cross-kernel-contraction (kernel or process)"}},
+       {"src/blur.sarek", 3, 8}},
       {Record{"gemm", "CUDA:0", Optimisation::MatrixRewrite,
               Applied{Granted{{Deviation::accumulation_order(), Consent::AutomaticFloatRewrite}, "QA-112", "16x16x16 f16"}}},
        {"src/a b.sarek", 7, 1}},
@@ -72,7 +73,8 @@ TEST_CASE("random reports survive JSON") {
     test::Random random(seed);
     const auto text = [&] {
       std::string result;
-      for (std::size_t n = random.below(6); n > 0; --n) result += random.pick(std::vector<std::string>{"a", "\"", "\\", "\n", "\x01", "\xC3\xA9", "</", "\xF0\x9F\x8E\xBC", "\x7F"});
+      for (std::size_t n = random.below(6); n > 0; --n)
+        result += random.pick(std::vector<std::string>{"a", "\"", "\\", "\n", "\x01", "\xC3\xA9", "</", "\xF0\x9F\x8E\xBC", "\x7F"});
       return result;
     };
     const auto decision = [&]() -> Decision {
@@ -91,7 +93,10 @@ TEST_CASE("random reports survive JSON") {
       SourcePlace place;
       if (random.below(2) == 0) place = {text(), 1 + random.below(99), 1 + random.below(99)};
       switch (random.below(3)) {
-        case 0: report.entries.push_back({Record{text(), text(), static_cast<Optimisation>(random.below(optimisation_count)), decision()}, place}); break;
+        case 0:
+          report.entries.push_back(
+              {Record{text(), text(), static_cast<Optimisation>(random.below(optimisation_count)), decision()}, place});
+          break;
         case 1: report.entries.push_back({GateEvent{text(), text(), decision()}, place}); break;
         default: report.entries.push_back({IgnoredGrant{text(), Grant::at(random.below(Grant::count)), Ignored::Revoked}, place}); break;
       }
@@ -114,10 +119,13 @@ TEST_CASE("a report that is none is refused with its place") {
   REQUIRE(fault("{\"version\": 3}") == "1:13: the report's version is not 1");
   REQUIRE(fault("{\"version\": 1}") == "1:1: a report needs the key `events`");
   REQUIRE(fault("{\"version\": 1, \"events\": [\n7]}") == "2:1: expected an object here");
-  REQUIRE(fault("{\"version\": 1, \"events\": [{\"event\": \"decision\", \"kernel\": \"k\", \"target\": \"t\", \"optimisation\": \"fast\", \"outcome\": \"refused\", "
+  REQUIRE(fault("{\"version\": 1, \"events\": [{\"event\": \"decision\", \"kernel\": \"k\", \"target\": \"t\", \"optimisation\": \"fast\", "
+                "\"outcome\": \"refused\", "
                 "\"why\": \"\"}]}") == "1:95: no such optimisation");
-  REQUIRE(fault("{\"version\": 1, \"events\": [{\"event\": \"gate\", \"kernel\": \"k\", \"target\": \"t\", \"outcome\": \"maybe\"}]}") == "1:86: no such outcome");
-  REQUIRE(fault("{\"version\": 1, \"events\": [{\"event\": \"gate\", \"kernel\": \"k\", \"line\": 0}]}") == "1:68: `line` must be a whole number from 1");
+  REQUIRE(fault("{\"version\": 1, \"events\": [{\"event\": \"gate\", \"kernel\": \"k\", \"target\": \"t\", \"outcome\": \"maybe\"}]}") ==
+          "1:86: no such outcome");
+  REQUIRE(fault("{\"version\": 1, \"events\": [{\"event\": \"gate\", \"kernel\": \"k\", \"line\": 0}]}") ==
+          "1:68: `line` must be a whole number from 1");
   REQUIRE(fault("{") == "1:2: the file ends here, expected a key in double quotes");
 }
 
@@ -135,15 +143,18 @@ TEST_CASE("the SARIF report has one result a refused decision, with the grant th
     REQUIRE(rules.at(static_cast<std::size_t>(index)).find("id")->text == result.find("ruleId")->text);
   }
   REQUIRE(results[0].find("ruleId")->text == "refused-epilogue");
-  REQUIRE(results[0].find("message")->find("text")->text ==
-          "kernel blur on Vulkan: epilogue refused \"no grant cross-kernel-contraction (kernel or process)\"; the grant cross-kernel-contraction would allow "
-          "it (a device compiler may contract a multiply of one fused kernel with an add of the next): add to `grants` in sarek.policy.json: "
-          "{ \"grant\": \"cross-kernel-contraction\", \"kernel\": \"blur\", \"reason\": \"WHY IT IS ACCEPTED\" }");
+  REQUIRE(
+      results[0].find("message")->find("text")->text ==
+      "kernel blur on Vulkan: epilogue refused \"no grant cross-kernel-contraction (kernel or process)\"; the grant "
+      "cross-kernel-contraction would allow "
+      "it (a device compiler may contract a multiply of one fused kernel with an add of the next): add to `grants` in sarek.policy.json: "
+      "{ \"grant\": \"cross-kernel-contraction\", \"kernel\": \"blur\", \"reason\": \"WHY IT IS ACCEPTED\" }");
   const auto& place = *results[0].find("locations")->items.at(0).find("physicalLocation");
   REQUIRE(place.find("artifactLocation")->find("uri")->text == "src/blur.sarek");
   REQUIRE(place.find("region")->find("startLine")->text == "3");
   REQUIRE(results[1].find("ruleId")->text == "refused-gate");
-  REQUIRE(results[1].find("locations")->items.at(0).find("physicalLocation")->find("artifactLocation")->find("uri")->text == "src/a%20b.sarek");
+  REQUIRE(results[1].find("locations")->items.at(0).find("physicalLocation")->find("artifactLocation")->find("uri")->text ==
+          "src/a%20b.sarek");
   REQUIRE(results[2].find("level")->text == "warning");
 }
 
@@ -158,10 +169,13 @@ TEST_CASE("the remedy is an entry that the manifest's reader takes, and allows w
   apply(manifest, store);
   REQUIRE(is_applied(store.decide(store.effective("blur"), Optimisation::EpilogueFusion, "Vulkan")));
   REQUIRE(remedies_as_text(report) ==
-          "note: epilogue of blur needs the grant cross-kernel-contraction (a device compiler may contract a multiply of one fused kernel with an add of "
+          "note: epilogue of blur needs the grant cross-kernel-contraction (a device compiler may contract a multiply of one fused kernel "
+          "with an add of "
           "the next)\n"
-          "note: where that is acceptable, say why: sarekc policy add --grant=cross-kernel-contraction --kernel=blur --reason=\"WHY IT IS ACCEPTED\"\n"
-          "note: or add to `grants` in sarek.policy.json: { \"grant\": \"cross-kernel-contraction\", \"kernel\": \"blur\", \"reason\": \"WHY IT IS "
+          "note: where that is acceptable, say why: sarekc policy add --grant=cross-kernel-contraction --kernel=blur --reason=\"WHY IT IS "
+          "ACCEPTED\"\n"
+          "note: or add to `grants` in sarek.policy.json: { \"grant\": \"cross-kernel-contraction\", \"kernel\": \"blur\", \"reason\": "
+          "\"WHY IT IS "
           "ACCEPTED\" }\n");
   REQUIRE(!remedy_for(report.entries[0].event));
   REQUIRE(!remedy_for(report.entries[4].event));
@@ -198,13 +212,15 @@ TEST_CASE("comparing two reports") {
   std::get<Record>(after.entries[3].event).decision = Applied{Proof{"another proof"}};
   after.entries.erase(after.entries.begin() + 4);
   after.entries.push_back({Record{"new", "gen:metal", Optimisation::AutoUnroll, Applied{ExactByConstruction{}}}, {"n.sarek", 1, 1}});
-  after.entries.push_back({Record{"new", "Vulkan", Optimisation::EpilogueFusion, Applied{Granted{{Deviation::cross_kernel_contraction()}, "y", {}}}}, {}});
+  after.entries.push_back(
+      {Record{"new", "Vulkan", Optimisation::EpilogueFusion, Applied{Granted{{Deviation::cross_kernel_contraction()}, "y", {}}}}, {}});
   const auto changes = explain_diff(before, after);
   REQUIRE(explain_diff_text(changes) ==
           "newly-refused blur Vulkan:0 window: applied exact -> refused \"why\" (src/blur.sarek:13)\n"
           "newly-granted blur Vulkan epilogue: refused \"no grant cross-kernel-contraction (kernel or process)\" -> applied granted "
           "cross-kernel-contraction \"yes\" (src/blur.sarek:13)\n"
-          "newly-exact gemm CUDA:0 matrix: applied granted accumulation-order,automatic-float-rewrite \"QA-112\" \"16x16x16 f16\" -> applied exact (src/a "
+          "newly-exact gemm CUDA:0 matrix: applied granted accumulation-order,automatic-float-rewrite \"QA-112\" \"16x16x16 f16\" -> "
+          "applied exact (src/a "
           "b.sarek:17)\n"
           "reworded gemm gen:cuda-c narrowing-proof: applied proof \"x < 2 & exact\" -> applied proof \"another proof\" (:10)\n"
           "added new gen:metal unroll: nothing -> applied exact (n.sarek:1)\n"
@@ -254,7 +270,11 @@ TEST_CASE("policy diff fails exactly when more is granted") {
 }
 
 TEST_CASE("policy show tells where each grant comes from") {
-  const Manifest manifest = manifest_of("\n" R"({"grant":"single-rounding","kernel":"k","reason":"r"},)" "\n" R"({"grant":"accumulation-order","scope":"process","reason":"s"})");
+  const Manifest manifest = manifest_of(
+      "\n"
+      R"({"grant":"single-rounding","kernel":"k","reason":"r"},)"
+      "\n"
+      R"({"grant":"accumulation-order","scope":"process","reason":"s"})");
   REQUIRE(policy_show(manifest, "m", "k", Environment::parse("accumulation-order,window", std::nullopt)).text ==
           "kernel \"k\"\n"
           "  accumulation-order: granted, but revoked (SAREK_OPT_DISABLE) for the process at m:3:1: \"s\"\n"

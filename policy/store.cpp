@@ -143,9 +143,7 @@ std::optional<std::string> Store::reason(Grant grant) const {
   return *text;
 }
 
-std::optional<std::string> Store::reason(std::string_view kernel, Grant grant) const {
-  return budget_in(now(), {kernel}).reason(grant);
-}
+std::optional<std::string> Store::reason(std::string_view kernel, Grant grant) const { return budget_in(now(), {kernel}).reason(grant); }
 
 Budget Store::budget_in(const Snapshot& snapshot, const std::vector<std::string_view>& kernels) const {
   std::vector<const NameEntry*> leaves{nullptr};  // a name of which nothing is known has the process grants

@@ -157,7 +157,8 @@ TEST_CASE("P6: a grant for one kernel changes no budget that does not depend on 
       (void)make(model, call);
       if (call.kind != Call::Kind::Grant || call.scope.is_process()) continue;
       for (std::size_t n = 0; n < all_names().size(); ++n)
-        if (model.dependencies(all_names()[n]).count(call.scope.kernel_name()) == 0) REQUIRE(store.budget({all_names()[n]}).grants() == before[n]);
+        if (model.dependencies(all_names()[n]).count(call.scope.kernel_name()) == 0)
+          REQUIRE(store.budget({all_names()[n]}).grants() == before[n]);
     }
   });
 }
@@ -238,7 +239,8 @@ TEST_CASE("P11: the order of a decision") {
     for (int i = 0; i < 15; ++i) (void)make(store, random_call(random));
     const Effective effective = store.effective(random.pick(all_names()));
     for (Optimisation optimisation : all_optimisations()) {
-      for (const std::string backend : {"HIP", "Metal", "CUDA/PTX", "CUDA/C", "CUDA", "OpenCL", "Vulkan", "Native", "Interpreter", "WebGPU", "vulkan"}) {
+      for (const std::string backend :
+           {"HIP", "Metal", "CUDA/PTX", "CUDA/C", "CUDA", "OpenCL", "Vulkan", "Native", "Interpreter", "WebGPU", "vulkan"}) {
         const std::optional<GrantSet> needed = store.requires_grants(optimisation, backend);
         const Grant contraction = Deviation::cross_kernel_contraction();
         std::string expected = "applied exact";
@@ -263,7 +265,9 @@ TEST_CASE("P13: each outcome is told once, and the 4097th distinct one forgets t
   Store store;
   std::vector<Event> heard;
   store.set_reporter([&](const Event& event) { heard.push_back(event); });
-  const auto record = [](std::size_t n) { return Record{"k" + std::to_string(n), "Vulkan", Optimisation::LaunchWindow, Applied{ExactByConstruction{}}}; };
+  const auto record = [](std::size_t n) {
+    return Record{"k" + std::to_string(n), "Vulkan", Optimisation::LaunchWindow, Applied{ExactByConstruction{}}};
+  };
   for (int round = 0; round < 2; ++round)
     for (std::size_t n = 0; n < 4096; ++n) store.report(record(n));
   REQUIRE(heard.size() == 4096);

@@ -146,7 +146,8 @@ inline Call random_call(Random& random) {
     call.kind = Call::Kind::Fuse;
     // Mostly names that fusion would make, now and then one of the program's.
     call.name = random.below(8) == 0 ? random.pick(all_names()) : random.pick(std::vector<std::string>{"f", "g", "h", "i"});
-    for (std::size_t n = random.below(4); n > 0; --n) call.members.push_back(random.pick(random.below(3) == 0 ? all_names() : program_names()));
+    for (std::size_t n = random.below(4); n > 0; --n)
+      call.members.push_back(random.pick(random.below(3) == 0 ? all_names() : program_names()));
   } else if (kind < 9) {
     call.kind = Call::Kind::Derive;
     call.name = random.pick(std::vector<std::string>{"f", "g", "h", "i"});
@@ -183,12 +184,9 @@ inline std::string random_disable(Random& random) {
   std::string text;
   for (std::size_t n = random.below(5); n > 0; --n) {
     const std::size_t kind = random.below(5);
-    if (kind < 2)
-      text += grant_name(Grant::at(random.below(Grant::count)));
-    else if (kind < 4)
-      text += optimisation_name(static_cast<Optimisation>(random.below(optimisation_count)));
-    else
-      text += random.pick(std::vector<std::string>{"all", "bogus", "WINDOW", ""});
+    if (kind < 2) text += grant_name(Grant::at(random.below(Grant::count)));
+    else if (kind < 4) text += optimisation_name(static_cast<Optimisation>(random.below(optimisation_count)));
+    else text += random.pick(std::vector<std::string>{"all", "bogus", "WINDOW", ""});
     text += random.pick(std::vector<std::string>{",", ";", " ", ", "});
   }
   return text;

@@ -32,7 +32,8 @@ TEST_CASE("P12: threads that grant distinct pairs each count once, and no change
   });
   REQUIRE(store.version() == thread_count * kernels_each * Grant::count);
   for (std::size_t t = 0; t < thread_count; ++t)
-    for (std::size_t n = 0; n < kernels_each; ++n) REQUIRE(store.budget({std::to_string(t) + "_" + std::to_string(n)}).grants().size() == Grant::count);
+    for (std::size_t n = 0; n < kernels_each; ++n)
+      REQUIRE(store.budget({std::to_string(t) + "_" + std::to_string(n)}).grants().size() == Grant::count);
 }
 
 TEST_CASE("P12: threads that make the same calls count each of them once") {
@@ -53,7 +54,8 @@ TEST_CASE("P12: a reader never sees a version without its change, or a grant tha
   std::atomic<bool> wrong{false};
   in_threads([&](std::size_t t) {
     if (t == 0) {
-      for (std::size_t n = 0; n < changes; ++n) (void)store.grant(Scope::kernel("k" + std::to_string(n)), Deviation::single_rounding(), "why");
+      for (std::size_t n = 0; n < changes; ++n)
+        (void)store.grant(Scope::kernel("k" + std::to_string(n)), Deviation::single_rounding(), "why");
       return;
     }
     std::uint64_t last = 0;
@@ -84,10 +86,8 @@ TEST_CASE("listeners come and go while others report") {
   std::atomic<std::size_t> heard{0};
   in_threads([&](std::size_t t) {
     for (std::size_t n = 0; n < 300; ++n) {
-      if (t < 2)
-        store.set_reporter(n % 2 == 0 ? Sink([&](const Event&) { ++heard; }) : Sink());
-      else
-        store.report({"k" + std::to_string(n), "Vulkan", Optimisation::LaunchWindow, Refused{"no"}});
+      if (t < 2) store.set_reporter(n % 2 == 0 ? Sink([&](const Event&) { ++heard; }) : Sink());
+      else store.report({"k" + std::to_string(n), "Vulkan", Optimisation::LaunchWindow, Refused{"no"}});
     }
   });
   store.set_reporter([&](const Event&) { ++heard; });

@@ -88,17 +88,18 @@ std::string_view refusal_message(Refusal refusal) {
 
 bool is_blank(std::string_view reason) {
   // UTF-8 forms of the Unicode white space (and the two invisible characters that look like it) above ASCII.
-  static constexpr std::string_view spaces[] = {"\xC2\x85",     "\xC2\xA0",     "\xE1\x9A\x80", "\xE2\x80\x80", "\xE2\x80\x81", "\xE2\x80\x82",
-                                                "\xE2\x80\x83", "\xE2\x80\x84", "\xE2\x80\x85", "\xE2\x80\x86", "\xE2\x80\x87", "\xE2\x80\x88",
-                                                "\xE2\x80\x89", "\xE2\x80\x8A", "\xE2\x80\x8B", "\xE2\x80\xA8", "\xE2\x80\xA9", "\xE2\x80\xAF",
-                                                "\xE2\x81\x9F", "\xE3\x80\x80", "\xEF\xBB\xBF"};
+  static constexpr std::string_view spaces[] = {
+      "\xC2\x85",     "\xC2\xA0",     "\xE1\x9A\x80", "\xE2\x80\x80", "\xE2\x80\x81", "\xE2\x80\x82", "\xE2\x80\x83",
+      "\xE2\x80\x84", "\xE2\x80\x85", "\xE2\x80\x86", "\xE2\x80\x87", "\xE2\x80\x88", "\xE2\x80\x89", "\xE2\x80\x8A",
+      "\xE2\x80\x8B", "\xE2\x80\xA8", "\xE2\x80\xA9", "\xE2\x80\xAF", "\xE2\x81\x9F", "\xE3\x80\x80", "\xEF\xBB\xBF"};
   while (!reason.empty()) {
     const char c = reason.front();
     if (c == ' ' || (c >= '\t' && c <= '\r')) {
       reason.remove_prefix(1);
       continue;
     }
-    const auto* space = std::find_if(std::begin(spaces), std::end(spaces), [&](std::string_view s) { return reason.substr(0, s.size()) == s; });
+    const auto* space =
+        std::find_if(std::begin(spaces), std::end(spaces), [&](std::string_view s) { return reason.substr(0, s.size()) == s; });
     if (space == std::end(spaces)) return false;
     reason.remove_prefix(space->size());
   }

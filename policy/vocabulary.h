@@ -60,7 +60,8 @@ class Grant {
   static constexpr std::size_t count = 7;
 
   constexpr Grant(Deviation deviation) : index_(deviation.index()) {}  // NOLINT: a deviation is a grant
-  constexpr Grant(Consent consent) : index_(static_cast<std::uint8_t>(6 + static_cast<std::uint8_t>(consent))) {}  // NOLINT: so is a consent
+  constexpr Grant(Consent consent)
+      : index_(static_cast<std::uint8_t>(6 + static_cast<std::uint8_t>(consent))) {}  // NOLINT: so is a consent
   /// The grant at a position of the stable order; `index` is below `count`.
   static constexpr Grant at(std::size_t index) { return Grant(static_cast<std::uint8_t>(index)); }
 
@@ -150,16 +151,12 @@ class SmallSet {
  private:
   explicit constexpr SmallSet(std::uint32_t bits) : bits_(bits) {}
   static constexpr std::size_t position(Item item) {
-    if constexpr (std::is_enum_v<Item>)
-      return static_cast<std::size_t>(item);
-    else
-      return item.index();
+    if constexpr (std::is_enum_v<Item>) return static_cast<std::size_t>(item);
+    else return item.index();
   }
   static constexpr Item at(std::size_t position) {
-    if constexpr (std::is_enum_v<Item>)
-      return static_cast<Item>(position);
-    else
-      return Item::at(position);
+    if constexpr (std::is_enum_v<Item>) return static_cast<Item>(position);
+    else return Item::at(position);
   }
   std::uint32_t bits_ = 0;
 };

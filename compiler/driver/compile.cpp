@@ -1,4 +1,5 @@
-// The order of a compile: read, check, lower, ask the policy, optimise, then per target legalise and emit, and put everything into a package.
+// The order of a compile: read, check, lower, ask the policy, optimise, then per target legalise and emit, and put everything into a
+// package.
 #include "compiler/driver/compile.h"
 
 #include <algorithm>
@@ -89,7 +90,8 @@ class Compiler {
   }
 
   void emit_ast() {
-    if (std::optional<std::string> text = ast_text(request_, out_.sources, out_.diagnostics, out_.dependencies); text && !out_.diagnostics.has_errors())
+    if (std::optional<std::string> text = ast_text(request_, out_.sources, out_.diagnostics, out_.dependencies);
+        text && !out_.diagnostics.has_errors())
       out_.output = bytes_of(*text);
   }
 
@@ -107,10 +109,8 @@ class Compiler {
     options.time_sink = [this](std::string_view pass, std::chrono::nanoseconds took) {
       const double ms = std::chrono::duration<double, std::milli>(took).count();
       const auto found = std::find_if(pass_times_.begin(), pass_times_.end(), [&](const StepTime& t) { return t.name == pass; });
-      if (found == pass_times_.end())
-        pass_times_.push_back({std::string(pass), ms});
-      else
-        found->milliseconds += ms;
+      if (found == pass_times_.end()) pass_times_.push_back({std::string(pass), ms});
+      else found->milliseconds += ms;
     };
     return options;
   }
@@ -175,7 +175,8 @@ class Compiler {
     out_.output = bytes_of(ir::print_module(list));
   }
 
-  void compile_target(const Target& target, const std::vector<ir::Program>& optimised, const passes::PipelineOptions& options, artifact::Package& package) {
+  void compile_target(const Target& target, const std::vector<ir::Program>& optimised, const passes::PipelineOptions& options,
+                      artifact::Package& package) {
     switch (target.kind) {
       case TargetKind::Interp: return compile_interp(package);
       case TargetKind::Native: return compile_native(target, optimised, options, package);
@@ -205,7 +206,8 @@ class Compiler {
   }
 
   /// Programs legalised for a target; empty when one could not be.
-  std::vector<ir::Program> legalise_all(const std::vector<ir::Program>& programs, const ir::Capabilities& capabilities, const passes::PipelineOptions& options) {
+  std::vector<ir::Program> legalise_all(const std::vector<ir::Program>& programs, const ir::Capabilities& capabilities,
+                                        const passes::PipelineOptions& options) {
     std::vector<ir::Program> ready;
     for (const ir::Program& p : programs)
       if (std::optional<ir::Program> done = keep(passes::lower_for_target(p, capabilities, options))) ready.push_back(std::move(*done));
@@ -281,7 +283,8 @@ class Compiler {
     }
   }
 
-  void compile_native(const Target& target, const std::vector<ir::Program>& optimised, const passes::PipelineOptions& options, artifact::Package& package) {
+  void compile_native(const Target& target, const std::vector<ir::Program>& optimised, const passes::PipelineOptions& options,
+                      artifact::Package& package) {
     const Result<const NativeBackend*> backend = native_backend();
     if (!backend) {
       out_.diagnostics.report(DiagnosticKind::ToolMissing, {}, backend.error().message);
@@ -306,7 +309,8 @@ class Compiler {
     add_jobs(all_kernels(), options);
     under_policy = jobs.size();
     const std::string generator = (*backend)->capabilities(native_levels(level).front()).generator;
-    if (const std::vector<std::size_t> granted = granted_kernels(generator); !granted.empty() && request_.emit == Emit::Package) add_jobs(granted, exact_options(options));
+    if (const std::vector<std::size_t> granted = granted_kernels(generator); !granted.empty() && request_.emit == Emit::Package)
+      add_jobs(granted, exact_options(options));
     if (out_.diagnostics.has_errors()) return;
     NativeRequest native;
     native.opt_level = request_.opt_level;

@@ -24,20 +24,20 @@ struct Request {
   std::string input_name;                 // as diagnostics show it; also where imports and the manifest are looked for
   std::optional<std::string> input_text;  // none: read the file `input_name`
   std::vector<std::string> include_dirs;
-  std::vector<std::string> defines;       // "NAME=VALUE" or "NAME"
-  std::vector<Target> targets;            // empty: native
+  std::vector<std::string> defines;  // "NAME=VALUE" or "NAME"
+  std::vector<Target> targets;       // empty: native
   Emit emit = Emit::Package;
-  int opt_level = 2;                      // 0 to 3
+  int opt_level = 2;  // 0 to 3
   bool debug_info = false;
   bool checked = false;
   WarningOptions warnings;
   bool use_policy = true;
-  std::string policy_file;                // empty: sarek.policy.json beside the input or above it
-  policy::Environment environment;        // what SAREK_OPT_DISABLE and SAREK_EXPLAIN said
-  std::string header_namespace;           // Emit::Header; empty: from the input's name
-  std::string only_kernel;                // empty: every kernel of the module
-  std::string dump_after;                 // a pass
-  std::string stop_after;                 // a pass
+  std::string policy_file;          // empty: sarek.policy.json beside the input or above it
+  policy::Environment environment;  // what SAREK_OPT_DISABLE and SAREK_EXPLAIN said
+  std::string header_namespace;     // Emit::Header; empty: from the input's name
+  std::string only_kernel;          // empty: every kernel of the module
+  std::string dump_after;           // a pass
+  std::string stop_after;           // a pass
 };
 
 /// One step and how long it took.
@@ -60,14 +60,14 @@ struct Compilation {
   std::vector<std::string> dependencies;  // files that were read, in order: sources, imports, manifest
   std::vector<DecisionAt> decisions;      // in the order in which they were taken, each once
   std::vector<policy::IgnoredGrant> ignored_grants;
-  std::string policy_digest;              // of the policy that the compile ran under
-  std::string manifest;                   // its path; empty without one
+  std::string policy_digest;  // of the policy that the compile ran under
+  std::string manifest;       // its path; empty without one
   std::vector<StepTime> times;
-  std::string dump;                       // text of --dump-after
-  std::vector<ir::Program> programs;      // as lowered, one a kernel, before any pass: what the interpreter runs as the oracle
-  std::vector<sema::TestInfo> tests;      // the module's `test` items, typed
+  std::string dump;                          // text of --dump-after
+  std::vector<ir::Program> programs;         // as lowered, one a kernel, before any pass: what the interpreter runs as the oracle
+  std::vector<sema::TestInfo> tests;         // the module's `test` items, typed
   std::optional<artifact::Package> package;  // Emit::Package, Header, Metadata
-  bool internal_fault = false;            // a diagnostic of kind internal-error was reported
+  bool internal_fault = false;               // a diagnostic of kind internal-error was reported
 };
 
 Compilation compile(const Request& request);

@@ -62,7 +62,8 @@ artifact::Kernel describe_kernel(const ir::Program& program, const SourceManager
     if (a && a->space == ir::AddressSpace::Local && !a->size) dynamic_types[a->slot] = a->type;
   }
   for (const ir::Slot& s : program.slots) {
-    artifact::Slot out{slot_kind_text(s.kind), s.kind == ir::Slot::Kind::Buffer ? "" : std::string(type_name(s.type)), s.name, s.param, s.of_slot, s.axis};
+    artifact::Slot out{
+        slot_kind_text(s.kind), s.kind == ir::Slot::Kind::Buffer ? "" : std::string(type_name(s.type)), s.name, s.param, s.of_slot, s.axis};
     if (s.kind == ir::Slot::Kind::SharedLength) {
       out.of_slot = static_cast<int>(k.dynamic_shared.size());
       const auto found = dynamic_types.find(s.of_slot);

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kMaxSourceBytes = std::size_t{64} << 20;
 
 Result<std::string> read_source(const std::string& path) {
-  struct stat info {};
+  struct stat info{};
   if (stat(path.c_str(), &info) != 0) return err("no such file: `" + path + "`");
   if (S_ISDIR(info.st_mode)) return err("`" + path + "` is a folder");
   std::ifstream file(path, std::ios::binary);
@@ -37,7 +37,7 @@ std::string folder_of(const std::string& path) {
 }
 
 bool exists(const std::string& path) {
-  struct stat info {};
+  struct stat info{};
   return stat(path.c_str(), &info) == 0 && !S_ISDIR(info.st_mode);
 }
 
@@ -48,10 +48,8 @@ std::string normal_path(const std::string& path) {
   while (start <= path.size()) {
     const std::size_t slash = std::min(path.find('/', start), path.size());
     const std::string part = path.substr(start, slash - start);
-    if (part == ".." && !parts.empty() && parts.back() != ".." && !parts.back().empty())
-      parts.pop_back();
-    else if (part != "." && (!part.empty() || start == 0))
-      parts.push_back(part);
+    if (part == ".." && !parts.empty() && parts.back() != ".." && !parts.back().empty()) parts.pop_back();
+    else if (part != "." && (!part.empty() || start == 0)) parts.push_back(part);
     start = slash + 1;
   }
   std::string out;
@@ -60,7 +58,8 @@ std::string normal_path(const std::string& path) {
 }
 
 /// Adds the input itself; none, with a diagnostic, when it cannot be read.
-std::optional<FileId> add_input(const Request& request, SourceManager& sources, DiagnosticSink& sink, std::vector<std::string>& dependencies) {
+std::optional<FileId> add_input(const Request& request, SourceManager& sources, DiagnosticSink& sink,
+                                std::vector<std::string>& dependencies) {
   if (request.input_text) return sources.add(request.input_name, *request.input_text);
   Result<std::string> text = read_source(request.input_name);
   if (!text) {
@@ -121,7 +120,8 @@ FrontEndResult run_front_end(const Request& request, SourceManager& sources, Dia
   const std::optional<FileId> file = add_input(request, sources, sink, dependencies);
   if (!file) return result;
   if (is_ir_text(request.input_name)) {
-    if (std::optional<std::vector<ir::Program>> programs = spec::read_programs(sources, *file, sink)) result.programs = std::move(*programs);
+    if (std::optional<std::vector<ir::Program>> programs = spec::read_programs(sources, *file, sink))
+      result.programs = std::move(*programs);
     return result;
   }
   syntax::Ast ast = syntax::parse(sources, *file, sink);
@@ -140,7 +140,8 @@ FrontEndResult run_front_end(const Request& request, SourceManager& sources, Dia
   return result;
 }
 
-std::optional<std::string> ast_text(const Request& request, SourceManager& sources, DiagnosticSink& sink, std::vector<std::string>& dependencies) {
+std::optional<std::string> ast_text(const Request& request, SourceManager& sources, DiagnosticSink& sink,
+                                    std::vector<std::string>& dependencies) {
   const std::optional<FileId> file = add_input(request, sources, sink, dependencies);
   if (!file) return std::nullopt;
   const syntax::Ast ast = syntax::parse(sources, *file, sink);

@@ -1,5 +1,5 @@
-// From a file to lowered kernels: reading, parsing, imports, typing, lowering; or reading the IR's text form. The one part of the driver that reads
-// source files.
+// From a file to lowered kernels: reading, parsing, imports, typing, lowering; or reading the IR's text form. The one part of the driver
+// that reads source files.
 #pragma once
 
 #include <optional>
@@ -17,11 +17,12 @@ struct FrontEndResult {
   std::vector<sema::TestInfo> tests;
 };
 
-/// Faults go to `sink`; `dependencies` receives every file that was read, the input first. With Emit::Nothing nothing but kernels that need lowering for
-/// their diagnostics is done.
+/// Faults go to `sink`; `dependencies` receives every file that was read, the input first. With Emit::Nothing nothing but kernels that need
+/// lowering for their diagnostics is done.
 FrontEndResult run_front_end(const Request& request, SourceManager& sources, DiagnosticSink& sink, std::vector<std::string>& dependencies);
 
 /// The syntax tree as text, for --emit=ast; none after faults.
-std::optional<std::string> ast_text(const Request& request, SourceManager& sources, DiagnosticSink& sink, std::vector<std::string>& dependencies);
+std::optional<std::string> ast_text(const Request& request, SourceManager& sources, DiagnosticSink& sink,
+                                    std::vector<std::string>& dependencies);
 
 }  // namespace sarek::driver

@@ -84,12 +84,12 @@ void run_job(const NativeBackend& backend, const NativeRequest& request, NativeJ
   options.sources = request.sources;
   const bool as_text = request.emit == Emit::Asm || request.emit == Emit::LlvmIr || request.emit == Emit::Object;
   if (as_text) {
-    const emit::NativeText kind = request.emit == Emit::Asm ? emit::NativeText::Asm : request.emit == Emit::LlvmIr ? emit::NativeText::LlvmIr : emit::NativeText::Object;
+    const emit::NativeText kind = request.emit == Emit::Asm      ? emit::NativeText::Asm
+                                  : request.emit == Emit::LlvmIr ? emit::NativeText::LlvmIr
+                                                                 : emit::NativeText::Object;
     Result<std::vector<std::uint8_t>> text = backend.functions().emit_text(programs, options, kind);
-    if (!text)
-      job.error = text.error().message;
-    else
-      job.text.assign(text->begin(), text->end());
+    if (!text) job.error = text.error().message;
+    else job.text.assign(text->begin(), text->end());
     return;
   }
   Result<emit::NativeImage> image = backend.functions().emit(programs, options);

@@ -1,5 +1,5 @@
-// The native backend as the driver sees it: a module (libsarek_native.so) that is loaded when a native target is asked for, so that a check, a
-// format or an OpenCL compile does not pay for loading LLVM.
+// The native backend as the driver sees it: a module (libsarek_native.so) that is loaded when a native target is asked for, so that a
+// check, a format or an OpenCL compile does not pay for loading LLVM.
 #pragma once
 
 #include <string>
@@ -29,7 +29,8 @@ class NativeBackend {
   NativeFunctions functions_;
 };
 
-/// Loads the module on first use: beside the running program, in ../lib of it, or where SAREK_NATIVE_BACKEND says. Errors name what was tried.
+/// Loads the module on first use: beside the running program, in ../lib of it, or where SAREK_NATIVE_BACKEND says. Errors name what was
+/// tried.
 Result<const NativeBackend*> native_backend();
 
 /// The levels of a target: the one named, or the three of x86-64 (the one of AArch64 on such a host).
@@ -47,10 +48,10 @@ struct NativeRequest {
 struct NativeJob {
   std::string level;
   std::vector<ir::Program> programs;
-  std::vector<std::uint8_t> image;           // Emit::Package
-  std::vector<artifact::Variant> variants;   // one a program, without blob and grants
-  std::string text;                          // Emit::Asm, LlvmIr, Object
-  std::string error;                         // an internal fault
+  std::vector<std::uint8_t> image;          // Emit::Package
+  std::vector<artifact::Variant> variants;  // one a program, without blob and grants
+  std::string text;                         // Emit::Asm, LlvmIr, Object
+  std::string error;                        // an internal fault
 };
 
 /// Runs the jobs side by side.

@@ -15,7 +15,8 @@ namespace {
 std::string manifest_path(const Request& request) {
   if (!request.use_policy) return {};
   if (!request.policy_file.empty()) return request.policy_file;
-  const std::filesystem::path folder = request.input_text ? std::filesystem::path() : std::filesystem::path(request.input_name).parent_path();
+  const std::filesystem::path folder =
+      request.input_text ? std::filesystem::path() : std::filesystem::path(request.input_name).parent_path();
   const std::optional<std::filesystem::path> found = policy::find_manifest(folder);
   return found ? found->string() : std::string();
 }
@@ -65,7 +66,8 @@ LoadedPolicy load_policy(const Request& request, const std::vector<std::string>&
 }
 
 void add_decision(Compilation& compilation, const policy::Record& record, SourceRange range) {
-  const bool seen = std::any_of(compilation.decisions.begin(), compilation.decisions.end(), [&](const DecisionAt& d) { return d.record == record && d.range == range; });
+  const bool seen = std::any_of(compilation.decisions.begin(), compilation.decisions.end(),
+                                [&](const DecisionAt& d) { return d.record == record && d.range == range; });
   if (!seen) compilation.decisions.push_back({record, range});
 }
 

@@ -16,7 +16,8 @@ struct LoadedPolicy {
   std::string manifest_path;  // empty without one
 };
 
-/// Finds and reads the manifest as the request says; its faults become diagnostics with their places. Kernel scopes are compared with `kernels`.
+/// Finds and reads the manifest as the request says; its faults become diagnostics with their places. Kernel scopes are compared with
+/// `kernels`.
 LoadedPolicy load_policy(const Request& request, const std::vector<std::string>& kernels, SourceManager& sources, DiagnosticSink& sink,
                          std::vector<std::string>& dependencies);
 

@@ -32,15 +32,13 @@ Result<std::vector<Target>> parse_targets(std::string_view list) {
     const std::string_view name = item.substr(0, colon);
     Target target;
     if (colon != std::string_view::npos) target.level = std::string(item.substr(colon + 1));
-    if (name == "interp")
-      target.kind = TargetKind::Interp;
-    else if (name == "native" || name == "host")
-      target.kind = TargetKind::Native;
-    else if (name == "opencl")
-      target.kind = TargetKind::Opencl;
-    else
-      return err("unknown target `" + std::string(name) + "`; --print-targets lists them");
-    const bool level_known = target.level.empty() || (target.kind == TargetKind::Native && (target.level == "sse4.2" || target.level == "avx2" || target.level == "avx512" || target.level == "aarch64"));
+    if (name == "interp") target.kind = TargetKind::Interp;
+    else if (name == "native" || name == "host") target.kind = TargetKind::Native;
+    else if (name == "opencl") target.kind = TargetKind::Opencl;
+    else return err("unknown target `" + std::string(name) + "`; --print-targets lists them");
+    const bool level_known =
+        target.level.empty() || (target.kind == TargetKind::Native && (target.level == "sse4.2" || target.level == "avx2" ||
+                                                                       target.level == "avx512" || target.level == "aarch64"));
     if (!level_known) return err("target `" + std::string(name) + "` has no variant `" + target.level + "`; --print-targets lists them");
     if (std::find(targets.begin(), targets.end(), target) == targets.end()) targets.push_back(target);
     if (comma == std::string_view::npos) return targets;

@@ -38,14 +38,14 @@ struct ConstValue {
 
 /// PARAM, BUFFER and ALLOC.
 struct ParamArg {
-  int slot = 0;                       // PARAM: index into Program::slots; BUFFER: a number of its own
-  Type type = Type::Void;             // of the scalar, or of one element of the storage
-  std::optional<std::int64_t> size;   // elements of storage; none: known only at launch
+  int slot = 0;                                                // PARAM: index into Program::slots; BUFFER: a number of its own
+  Type type = Type::Void;                                      // of the scalar, or of one element of the storage
+  std::optional<std::int64_t> size;                            // elements of storage; none: known only at launch
   std::optional<std::pair<std::int64_t, std::int64_t>> range;  // least and greatest value of a scalar
-  std::int64_t multiple_of = 1;       // a scalar is a multiple of this
-  std::string name;                   // for people: reports, errors, emitted names
+  std::int64_t multiple_of = 1;                                // a scalar is a multiple of this
+  std::string name;                                            // for people: reports, errors, emitted names
   AddressSpace space = AddressSpace::None;
-  std::vector<std::string> devices;   // empty: the device of the call
+  std::vector<std::string> devices;  // empty: the device of the call
   bool is_volatile = false;
   bool bind_on_realize = false;
   std::optional<std::int64_t> bound;  // value a variable is bound to
@@ -125,8 +125,8 @@ struct BytesArg {
   friend bool operator==(const BytesArg&, const BytesArg&) = default;
 };
 
-using Arg = std::variant<std::monostate, ConstValue, ParamArg, RangeArg, NameArg, TypeArg, InsArg, CodeArg, CallArg, WmmaArg, ReduceArg, StageArg,
-                         DeviceArg, AxesArg, FlipArg, BytesArg>;
+using Arg = std::variant<std::monostate, ConstValue, ParamArg, RangeArg, NameArg, TypeArg, InsArg, CodeArg, CallArg, WmmaArg, ReduceArg,
+                         StageArg, DeviceArg, AxesArg, FlipArg, BytesArg>;
 
 /// A hash that agrees with operator== of Arg.
 std::size_t hash_value(const Arg& arg);

@@ -97,7 +97,8 @@ NodeId ProgramBuilder::zero(Type type) {
 }
 
 NodeId ProgramBuilder::local_id(int axis) {
-  return leaf(Op::Special, std::array{i32(program_.block[static_cast<std::size_t>(axis)])}, NameArg{std::string("local_id.") + kAxis[axis]});
+  return leaf(Op::Special, std::array{i32(program_.block[static_cast<std::size_t>(axis)])},
+              NameArg{std::string("local_id.") + kAxis[axis]});
 }
 
 NodeId ProgramBuilder::group_id(int axis) {
@@ -200,7 +201,9 @@ void ProgramBuilder::end_if(NodeId opened) { op(Op::Endif, {opened}); }
 
 NodeId ProgramBuilder::begin_range(NodeId count) { return op(Op::Range, {count}, RangeArg{{next_axis_++}, AxisType::Loop}); }
 
-NodeId ProgramBuilder::begin_unrolled(NodeId count, int factor) { return op(Op::Range, {count}, RangeArg{{next_axis_++, factor}, AxisType::Unroll}); }
+NodeId ProgramBuilder::begin_unrolled(NodeId count, int factor) {
+  return op(Op::Range, {count}, RangeArg{{next_axis_++, factor}, AxisType::Unroll});
+}
 
 void ProgramBuilder::end_range(NodeId range) { op(Op::End, {void_value(), range}); }
 

@@ -26,7 +26,8 @@ class ProgramBuilder {
   NodeId view(int slot, Type type);
   /// The PARAM of a scalar slot that exists already.
   NodeId slot_value(int slot);
-  /// The number of elements (as the user counts them) of the buffer at `buffer_slot`; adds the hidden slot on first use. I32, or I64 when wide.
+  /// The number of elements (as the user counts them) of the buffer at `buffer_slot`; adds the hidden slot on first use. I32, or I64 when
+  /// wide.
   NodeId length(int buffer_slot);
   NodeId num_groups(int axis);
   int slot_of(NodeId param) const;
@@ -85,6 +86,7 @@ class ProgramBuilder {
 
   /// Adds a leaf that exists in another program (PARAM, SPECIAL, BUFFER, ... with its sources mapped): for passes that copy.
   NodeId leaf(Op op, std::span<const NodeId> sources, Arg arg);
+
  private:
   friend ProgramBuilder rebuild(const Program& from);
   NodeId append(NodeId id);

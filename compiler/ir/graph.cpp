@@ -163,7 +163,8 @@ NodeId Graph::make(Op op, std::span<const NodeId> sources, Arg arg, std::uint32_
   if (count < info.min_sources || count > info.max_sources) misuse(op, "wrong number of sources (" + std::to_string(count) + ")");
   for (const NodeId source : sources)  // before its type is asked for
     if (source.index() >= nodes_.size()) misuse(op, "a source does not exist");
-  if ((op == Op::Shl || op == Op::Shr) && !is_int(type(sources[0])) && !is_invalid(*this, sources[0])) misuse(op, "a shift needs an integer");
+  if ((op == Op::Shl || op == Op::Shr) && !is_int(type(sources[0])) && !is_invalid(*this, sources[0]))
+    misuse(op, "a shift needs an integer");
   const Type type = derive_type(*this, op, sources, arg);
   return make_raw(op, type, sources, std::move(arg), tag, range);
 }
@@ -178,7 +179,8 @@ NodeId Graph::make_raw(Op op, Type type, std::span<const NodeId> sources, Arg ar
     const Node& n = nodes_[it->second];
     const NodeId id(it->second);
     const std::span<const NodeId> existing = this->sources(id);
-    if (n.op == op && n.type == type && n.arg == arg_id && n.tag == tag && std::equal(existing.begin(), existing.end(), sources.begin(), sources.end()))
+    if (n.op == op && n.type == type && n.arg == arg_id && n.tag == tag &&
+        std::equal(existing.begin(), existing.end(), sources.begin(), sources.end()))
       return id;
   }
   Node n;
@@ -291,7 +293,8 @@ std::optional<ConstValue> literal(const Graph& graph, NodeId id) {
     case TypeKind::WeakFloat:
     case TypeKind::Float: {
       if (from_float) return ConstValue::of_float(round_to(v->number, n.type));
-      if (n.type == Type::F32 && !exact_double(v->integer)) return ConstValue::of_float(static_cast<double>(static_cast<float>(v->integer)));
+      if (n.type == Type::F32 && !exact_double(v->integer))
+        return ConstValue::of_float(static_cast<double>(static_cast<float>(v->integer)));
       if (n.type == Type::F64) return ConstValue::of_float(static_cast<double>(v->integer));
       const std::optional<double> exact = exact_double(v->integer);
       if (!exact) return std::nullopt;
@@ -316,7 +319,9 @@ NodeId base(const Graph& graph, NodeId id) {
 NodeId place_base(const Graph& graph, NodeId id) {
   while (true) {
     const Op op = graph.op(id);
-    if ((!has_trait(op, kMovement) && op != Op::Bitcast && op != Op::After && op != Op::Unshard && op != Op::Index) || graph.sources(id).empty()) return id;
+    if ((!has_trait(op, kMovement) && op != Op::Bitcast && op != Op::After && op != Op::Unshard && op != Op::Index) ||
+        graph.sources(id).empty())
+      return id;
     id = graph.source(id, 0);
   }
 }

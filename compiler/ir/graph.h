@@ -1,6 +1,6 @@
-// The node store: flat nodes, typed ids, hash-consing. A node is an operation, a type, sources and an argument; equal nodes (operation, type,
-// sources, argument, tag) have one id. Sources always have smaller ids than the node. Nodes are never changed or removed: a pass builds a
-// new graph. Nothing here knows what a stage may hold (compiler/spec) or how programs are ordered (program.h).
+// The node store: flat nodes, typed ids, hash-consing. A node is an operation, a type, sources and an argument; equal nodes (operation,
+// type, sources, argument, tag) have one id. Sources always have smaller ids than the node. Nodes are never changed or removed: a pass
+// builds a new graph. Nothing here knows what a stage may hold (compiler/spec) or how programs are ordered (program.h).
 #pragma once
 
 #include <cstdint>
@@ -23,15 +23,16 @@ struct Node {
   Type type = Type::Void;
   std::uint16_t source_count = 0;
   std::uint32_t source_begin = 0;
-  ArgId arg;                // none when the node has no argument
-  std::uint32_t tag = 0;    // part of identity, ignored by everything else: keeps two loads of one place apart
-  SourceRange range;        // where the user wrote it; not part of identity
+  ArgId arg;              // none when the node has no argument
+  std::uint32_t tag = 0;  // part of identity, ignored by everything else: keeps two loads of one place apart
+  SourceRange range;      // where the user wrote it; not part of identity
 };
 
 class Graph {
  public:
   /// Makes (or finds) a node; its type follows from the op's rule. Throws std::invalid_argument when the number of sources, the kind of
-  /// argument or a source type makes no node: a fault of the caller, never of a user (WHERE on a condition that is not Bool; a shift of floats).
+  /// argument or a source type makes no node: a fault of the caller, never of a user (WHERE on a condition that is not Bool; a shift of
+  /// floats).
   NodeId make(Op op, std::span<const NodeId> sources, Arg arg = {}, std::uint32_t tag = 0, SourceRange range = {});
   NodeId make(Op op, std::initializer_list<NodeId> sources, Arg arg = {}, std::uint32_t tag = 0, SourceRange range = {}) {
     return make(op, std::span<const NodeId>(sources.begin(), sources.size()), std::move(arg), tag, range);

@@ -18,7 +18,8 @@ constexpr InsInfo kInstructions[] = {
 #include "compiler/ir/ins.def"
 };
 
-constexpr std::string_view kAxisTypes[] = {"Device", "Global", "Warp", "Local", "Weak", "Reduce", "Upcast", "Unroll", "Placeholder", "Loop"};
+constexpr std::string_view kAxisTypes[] = {"Device", "Global", "Warp",   "Local",       "Weak",
+                                           "Reduce", "Upcast", "Unroll", "Placeholder", "Loop"};
 
 }  // namespace
 

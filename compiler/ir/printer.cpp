@@ -78,17 +78,20 @@ std::string inner(const InsArg& i, Type type) {
 }
 std::string inner(const CodeArg& c, Type type) { return "code " + quote(c.code) + own_type(c.type, type); }
 std::string inner(const CallArg& c, Type type) {
-  return "call name=" + quote(c.name) + flag("precompile", c.precompile) + (c.aux.empty() ? std::string() : " aux=" + quote(c.aux)) + own_type(c.type, type);
+  return "call name=" + quote(c.name) + flag("precompile", c.precompile) + (c.aux.empty() ? std::string() : " aux=" + quote(c.aux)) +
+         own_type(c.type, type);
 }
 std::string inner(const WmmaArg& w, Type) {
   return "wmma dims=" + list(std::vector<int>(w.dims.begin(), w.dims.end())) + " in=" + std::string(type_name(w.type_in)) +
          " threads=" + std::to_string(w.threads) + " upcast=" + list(w.upcast_axes);
 }
 std::string inner(const ReduceArg& r, Type) {
-  return "reduce op=" + std::string(op_info(r.op).name) + " axes=" + std::to_string(r.axes) + (r.devices.empty() ? std::string() : " devices=" + list(r.devices));
+  return "reduce op=" + std::string(op_info(r.op).name) + " axes=" + std::to_string(r.axes) +
+         (r.devices.empty() ? std::string() : " devices=" + list(r.devices));
 }
 std::string inner(const StageArg& s, Type) {
-  return "stage space=" + std::string(address_space_name(s.space)) + (s.devices.empty() ? std::string() : " devices=" + list(s.devices)) + flag("keep", s.keep);
+  return "stage space=" + std::string(address_space_name(s.space)) + (s.devices.empty() ? std::string() : " devices=" + list(s.devices)) +
+         flag("keep", s.keep);
 }
 std::string inner(const DeviceArg& d, Type) { return "device " + list(d.devices); }
 std::string inner(const AxesArg& a, Type) { return "axes " + list(a.axes); }
@@ -115,9 +118,12 @@ bool is_implied(const Graph& graph, NodeId id) {
 /// Names of nodes in one listing: their positions.
 using Names = std::unordered_map<NodeId, std::size_t>;
 
-std::string head(const Graph& graph, NodeId id) { return std::string(op_info(graph.op(id)).name) + " " + std::string(type_name(graph.type(id))); }
+std::string head(const Graph& graph, NodeId id) {
+  return std::string(op_info(graph.op(id)).name) + " " + std::string(type_name(graph.type(id)));
+}
 
-/// The source files that a program's nodes come from, each with the greatest line and column in use: what the reader needs to give the places back.
+/// The source files that a program's nodes come from, each with the greatest line and column in use: what the reader needs to give the
+/// places back.
 class Places {
  public:
   Places(const Program& program, const SourceManager* sources) : sources_(sources) {
@@ -136,7 +142,8 @@ class Places {
   std::string header() const {
     std::string out;
     for (const File& f : files_)
-      out += "  source " + quote(sources_->name(f.id)) + " lines=" + std::to_string(f.lines) + " columns=" + std::to_string(f.columns) + "\n";
+      out +=
+          "  source " + quote(sources_->name(f.id)) + " lines=" + std::to_string(f.lines) + " columns=" + std::to_string(f.columns) + "\n";
     return out;
   }
 
@@ -174,10 +181,12 @@ std::string line(const Graph& graph, NodeId id, const Names& names, const std::s
 }
 
 std::string param_line(const KernelParam& p) {
-  std::string out = "  param name=" + quote(p.name) + (p.is_buffer ? " buffer" : " scalar") + " access=" + std::string(access_name(p.access)) +
-                    " first_slot=" + std::to_string(p.first_slot) + " slots=" + std::to_string(p.slot_count);
+  std::string out = "  param name=" + quote(p.name) + (p.is_buffer ? " buffer" : " scalar") +
+                    " access=" + std::string(access_name(p.access)) + " first_slot=" + std::to_string(p.first_slot) +
+                    " slots=" + std::to_string(p.slot_count);
   if (!p.view.empty()) out += " view=" + list(p.view);
-  out += " element=" + quote(p.element.type_name) + " size=" + std::to_string(p.element.size) + " align=" + std::to_string(p.element.align) + " fields=[";
+  out += " element=" + quote(p.element.type_name) + " size=" + std::to_string(p.element.size) +
+         " align=" + std::to_string(p.element.align) + " fields=[";
   for (std::size_t i = 0; i < p.element.fields.size(); ++i) {
     const LayoutField& f = p.element.fields[i];
     out += (i ? " " : "") + quote(f.path) + " " + std::string(type_name(f.type)) + " " + std::to_string(f.offset);
@@ -186,7 +195,8 @@ std::string param_line(const KernelParam& p) {
 }
 
 std::string slot_line(const Slot& s) {
-  std::string out = "  slot kind=" + std::string(slot_kind_name(s.kind)) + " type=" + std::string(type_name(s.type)) + " name=" + quote(s.name);
+  std::string out =
+      "  slot kind=" + std::string(slot_kind_name(s.kind)) + " type=" + std::string(type_name(s.type)) + " name=" + quote(s.name);
   if (s.param != -1) out += " param=" + std::to_string(s.param);
   if (s.of_slot != -1) out += " of_slot=" + std::to_string(s.of_slot);
   if (s.axis != 0) out += " axis=" + std::to_string(s.axis);
@@ -302,8 +312,8 @@ std::string print_node(const Graph& graph, NodeId id) {
 }
 
 std::string print(const Program& program, const PrintOptions& options) {
-  std::string out = "program " + quote(program.name) + " block=[" + std::to_string(program.block[0]) + " " + std::to_string(program.block[1]) + " " +
-                    std::to_string(program.block[2]) + "]";
+  std::string out = "program " + quote(program.name) + " block=[" + std::to_string(program.block[0]) + " " +
+                    std::to_string(program.block[1]) + " " + std::to_string(program.block[2]) + "]";
   if (program.wide) out += " wide";
   if (!program.module_file.empty()) out += " module=" + quote(program.module_file);
   out += " {\n";

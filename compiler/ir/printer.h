@@ -1,5 +1,5 @@
-// The text form of the IR, writing side: programs and graphs, one node a line. README.md in this folder documents the format; text_parser.h reads
-// it back bit for bit.
+// The text form of the IR, writing side: programs and graphs, one node a line. README.md in this folder documents the format; text_parser.h
+// reads it back bit for bit.
 #pragma once
 
 #include <string>
@@ -11,7 +11,8 @@
 namespace sarek::ir {
 
 struct PrintOptions {
-  /// Adds the place in the source to each node: ` @LINE:COLUMN`, which the reader gives back; null: no places. In listings of graphs a comment.
+  /// Adds the place in the source to each node: ` @LINE:COLUMN`, which the reader gives back; null: no places. In listings of graphs a
+  /// comment.
   const SourceManager* sources = nullptr;
 };
 
@@ -21,8 +22,8 @@ inline constexpr std::string_view kTextHeader = "sarek-ir 1";
 /// Lines times columns of a source file whose places the text form keeps; columns beyond are cut.
 inline constexpr std::uint32_t kMaxSourceCells = 1u << 24;
 
-/// A program: declaration and body; nodes are numbered by their position. Sources that are not in the body (a broken program) are printed as `%?`, which
-/// the reader refuses. The header line is not included.
+/// A program: declaration and body; nodes are numbered by their position. Sources that are not in the body (a broken program) are printed
+/// as `%?`, which the reader refuses. The header line is not included.
 std::string print(const Program& program, const PrintOptions& options = {});
 /// A file of several programs, header line included.
 std::string print_module(const std::vector<const Program*>& programs, const PrintOptions& options = {});

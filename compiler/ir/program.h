@@ -1,8 +1,10 @@
-// A kernel as a *program*: the linear, structured form that the interpreter executes, compiler/spec verifies, passes rewrite and emitters print.
+// A kernel as a *program*: the linear, structured form that the interpreter executes, compiler/spec verifies, passes rewrite and emitters
+// print.
 //
-// body is a list of nodes; each stands once, after its sources. Leaves (CONST, CAST of CONST, PARAM, SPECIAL, BUFFER, the empty GROUP) come first or
-// anywhere before their use outside every loop and IF. A value made inside an IF or a loop is used only inside it: what must leave goes through a
-// BUFFER in Reg. The program runs once per thread of the block; threads meet at BARRIER and at the Warp and Sync instructions.
+// body is a list of nodes; each stands once, after its sources. Leaves (CONST, CAST of CONST, PARAM, SPECIAL, BUFFER, the empty GROUP) come
+// first or anywhere before their use outside every loop and IF. A value made inside an IF or a loop is used only inside it: what must leave
+// goes through a BUFFER in Reg. The program runs once per thread of the block; threads meet at BARRIER and at the Warp and Sync
+// instructions.
 //
 //   literals    CAST(CONST v){type}; a bare CONST has no other user than a CAST
 //   scalars     PARAM{space None}: Program::slots[slot] says what it is (argument, length of a buffer in elements, number of blocks)
@@ -13,7 +15,8 @@
 //   shared      BUFFER{space Local, size n}: one per block, zero when the block starts; without size: dynamic, length at launch
 //   access      LOAD(INDEX(buffer, i)), STORE(INDEX(buffer, i), v), both optionally gated; LOAD(place, alternative, gate)
 //   bounded     RANGE(n){Loop} ... END(void, range): 0 to n-1 ascending, n evaluated once, not at all for n <= 0
-//   unroll      RANGE(n){Unroll}: the source asks for copies of the body; axis_id is {id, factor}, factor 0 means every turn. The meaning is that of
+//   unroll      RANGE(n){Unroll}: the source asks for copies of the body; axis_id is {id, factor}, factor 0 means every turn. The meaning
+//   is that of
 //               Loop: passes/unroll acts on the mark and removes it, everybody else ignores it
 //   unbounded   RANGE(void){Loop} ... BACKEDGE(void, range, c): the body, then again while c
 //   branches    IF(c, distinct) ... ENDIF(if); there is no else: a second IF on the negated condition
@@ -34,12 +37,13 @@ enum class Access : std::uint8_t { None, In, Out, InOut };
 
 /// One field of an element as it lies in memory.
 struct LayoutField {
-  std::string path;       // "pos.0", "mass", "tag", "circle.0"; empty when the element is a scalar
+  std::string path;  // "pos.0", "mass", "tag", "circle.0"; empty when the element is a scalar
   Type type = Type::Void;
   std::int64_t offset = 0;  // bytes from the start of the element
 };
-/// The memory layout of one element of a buffer: a scalar, or the flattened fields of a record, tuple, fixed array or variant. Every field is
-/// aligned to its size; variants keep a tag (i32: the index of the constructor) and per scalar type as many cells as the largest constructor needs.
+/// The memory layout of one element of a buffer: a scalar, or the flattened fields of a record, tuple, fixed array or variant. Every field
+/// is aligned to its size; variants keep a tag (i32: the index of the constructor) and per scalar type as many cells as the largest
+/// constructor needs.
 struct ElementLayout {
   std::string type_name;  // as the language spells it: "f32", "Particle"
   std::int64_t size = 0;  // bytes, a multiple of align
@@ -87,8 +91,8 @@ struct Program {
 /// Bytes of static block-shared storage: every BUFFER in Local with a size, each aligned to its element.
 std::int64_t static_shared_bytes(const Program& program);
 
-/// The structure of the body: for each position, the position of its partner (RANGE and its END or BACKEDGE, IF and ENDIF), -1 elsewhere; the
-/// position of the innermost enclosing RANGE or IF (-1 at the top). Empty when the nesting is broken.
+/// The structure of the body: for each position, the position of its partner (RANGE and its END or BACKEDGE, IF and ENDIF), -1 elsewhere;
+/// the position of the innermost enclosing RANGE or IF (-1 at the top). Empty when the nesting is broken.
 struct Structure {
   std::vector<int> partner;
   std::vector<int> parent;

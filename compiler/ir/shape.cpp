@@ -275,8 +275,8 @@ AddressSpace address_space(const Graph& graph, NodeId id) {
       const auto* s = graph.arg_as<StageArg>(id);
       return s ? s->space : AddressSpace::Global;
     }
-    const bool views = has_trait(op, kMovement) || op == Op::Index || op == Op::After || op == Op::Cast || op == Op::Bitcast || op == Op::Unshard ||
-                       op == Op::Mselect || op == Op::Mstack || op == Op::Copy;
+    const bool views = has_trait(op, kMovement) || op == Op::Index || op == Op::After || op == Op::Cast || op == Op::Bitcast ||
+                       op == Op::Unshard || op == Op::Mselect || op == Op::Mstack || op == Op::Copy;
     if (!views) break;
     id = graph.source(id, 0);
   }
@@ -336,7 +336,8 @@ StoragePhase storage_phase(const Graph& graph, NodeId id, ShapeTable& shapes) {
   if (graph.op(base_id) == Op::Stage) {
     // What a STAGE of a view of a BUFFER becomes starts where the view's first byte lies.
     const NodeId source = graph.source(base_id, 0);
-    if (graph.op(storage_base(graph, source)) != Op::Buffer || graph.op(source) == Op::Permute || graph.op(source) == Op::Flip || graph.op(source) == Op::Pad)
+    if (graph.op(storage_base(graph, source)) != Op::Buffer || graph.op(source) == Op::Permute || graph.op(source) == Op::Flip ||
+        graph.op(source) == Op::Pad)
       return {};
     const StoragePhase inner = storage_phase(graph, source, shapes);
     return {alignment_of(inner.phase, inner.align), 0};

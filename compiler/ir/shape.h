@@ -47,7 +47,8 @@ AddressSpace address_space(const Graph& graph, NodeId id);
 /// Strips movement, UNSHARD, BITCAST and AFTER.
 NodeId storage_base(const Graph& graph, NodeId id);
 
-/// The RANGE nodes that nodes run inside, as sorted lists (semantics-spec 1.1): a node's own when it is a RANGE, those of its sources, less those it closes.
+/// The RANGE nodes that nodes run inside, as sorted lists (semantics-spec 1.1): a node's own when it is a RANGE, those of its sources, less
+/// those it closes.
 class RangeTable {
  public:
   explicit RangeTable(const Graph& graph) : graph_(graph) {}
@@ -57,8 +58,8 @@ class RangeTable {
   const Graph& graph_;
   std::vector<std::vector<NodeId>> known_;
 };
-/// The sources whose ranges the node closes: from the second on for STAGE, REDUCE, END and CALL, all of LINEAR, the loop of a BACKEDGE, the axes of
-/// UNSHARD, and for BARRIER and AFTER what their effects close.
+/// The sources whose ranges the node closes: from the second on for STAGE, REDUCE, END and CALL, all of LINEAR, the loop of a BACKEDGE, the
+/// axes of UNSHARD, and for BARRIER and AFTER what their effects close.
 std::vector<NodeId> ended_ranges(const Graph& graph, NodeId id);
 
 /// Where storage starts: `phase` bytes past a multiple of `align`, a power of two from 1 to 16.

@@ -110,7 +110,8 @@ TEST_CASE("storage starts where its own phase and what a view skips put it") {
   CHECK(phase(row(4)) == StoragePhase{16, 0});
   CHECK(phase(row(6)) == StoragePhase{8, 0});
   const NodeId matrix = t.g.make(Op::Reshape, {x, t.g.make(Op::Stack, {t.weak(200), t.weak(5)})});
-  CHECK(phase(t.g.make(Op::Shrink, {matrix, t.g.make(Op::Stack, {t.weak(1), t.weak(0)}), t.g.make(Op::Stack, {t.weak(1), t.weak(5)})})) == StoragePhase{16, 4});
+  CHECK(phase(t.g.make(Op::Shrink, {matrix, t.g.make(Op::Stack, {t.weak(1), t.weak(0)}), t.g.make(Op::Stack, {t.weak(1), t.weak(5)})})) ==
+        StoragePhase{16, 4});
   const NodeId odd = t.storage(Op::Buffer, AddressSpace::Global, 1000, 8, 4);
   CHECK(phase(odd) == StoragePhase{8, 4});
   CHECK(phase(t.g.make(Op::Shrink, {odd, t.weak(3), t.weak(4)})) == StoragePhase{8, 0});

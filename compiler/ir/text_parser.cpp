@@ -20,9 +20,9 @@ enum class Tok : std::uint8_t { End, Word, Number, Ref, String, Place, Punct, Ba
 
 struct Token {
   Tok kind = Tok::End;
-  std::string_view text;       // as written
-  std::string value;           // String: unescaped
-  std::uint32_t begin = 0;     // byte offset in the file
+  std::string_view text;    // as written
+  std::string value;        // String: unescaped
+  std::uint32_t begin = 0;  // byte offset in the file
   std::uint32_t end() const { return begin + static_cast<std::uint32_t>(text.size()); }
 };
 
@@ -35,8 +35,8 @@ int hex_value(char c) {
   return -1;
 }
 
-/// Splits one line into tokens. A word is letters, digits, '_'; a number is anything that starts with a digit or a sign (hexadecimal floats too);
-/// `nan:0x...` is a number.
+/// Splits one line into tokens. A word is letters, digits, '_'; a number is anything that starts with a digit or a sign (hexadecimal floats
+/// too); `nan:0x...` is a number.
 class Lexer {
  public:
   Lexer(std::string_view line, std::uint32_t begin) : line_(line), begin_(begin) {}
@@ -58,7 +58,9 @@ class Lexer {
     }
     if (is_digit(c) || c == '-' || c == '+') {
       // The sign of an exponent belongs to the number.
-      while (is_word_start(peek(n)) || is_digit(peek(n)) || peek(n) == '.' || ((peek(n) == '-' || peek(n) == '+') && (peek(n - 1) == 'p' || peek(n - 1) == 'P'))) ++n;
+      while (is_word_start(peek(n)) || is_digit(peek(n)) || peek(n) == '.' ||
+             ((peek(n) == '-' || peek(n) == '+') && (peek(n - 1) == 'p' || peek(n - 1) == 'P')))
+        ++n;
       return token(Tok::Number, n);
     }
     if (c == '%') {
@@ -191,7 +193,8 @@ class Reader {
   void line(std::size_t begin, std::size_t end) {
     const auto from = static_cast<std::uint32_t>(begin), to = static_cast<std::uint32_t>(end);
     try {
-      if (end - begin > limits_.line) throw LineError{DiagnosticKind::IrLimit, from, from, "the line is longer than " + std::to_string(limits_.line) + " bytes"};
+      if (end - begin > limits_.line)
+        throw LineError{DiagnosticKind::IrLimit, from, from, "the line is longer than " + std::to_string(limits_.line) + " bytes"};
       lexer_.emplace(text_.substr(begin, end - begin), from);
       line_ = SourceRange{file_, from, to};
       advance();
@@ -228,7 +231,8 @@ class Reader {
   }
 
   void header() {
-    if (text_.substr(line_.begin, line_.end - line_.begin) != kTextHeader) fail("the file does not begin with `" + std::string(kTextHeader) + "`");
+    if (text_.substr(line_.begin, line_.end - line_.begin) != kTextHeader)
+      fail("the file does not begin with `" + std::string(kTextHeader) + "`");
     header_ = true;
   }
 
@@ -368,7 +372,8 @@ class Reader {
     if (is_new) {
       // Blank text of the stated extents: line_column of a place in it is the place in the user's file.
       cells_ += std::uint64_t{f.lines} * (f.columns + 1);
-      if (cells_ > std::uint64_t{4} * kMaxSourceCells) limit("source files of more than " + std::to_string(4 * kMaxSourceCells) + " lines times columns");
+      if (cells_ > std::uint64_t{4} * kMaxSourceCells)
+        limit("source files of more than " + std::to_string(4 * kMaxSourceCells) + " lines times columns");
       const std::string blank = std::string(f.columns, ' ') + "\n";
       std::string text;
       text.reserve(blank.size() * f.lines);
@@ -438,7 +443,8 @@ class Reader {
     if (sources.size() > 0xffff) limit("more than 65535 sources");
     const std::size_t before = current_.graph.size();
     const NodeId id = current_.graph.make_raw(*op, type, sources, std::move(arg), tag, place);
-    if (current_.graph.size() == before) fail_at(name, std::string(name.text) + " repeats an earlier node; a tag (`!N`) tells equal nodes apart");
+    if (current_.graph.size() == before)
+      fail_at(name, std::string(name.text) + " repeats an earlier node; a tag (`!N`) tells equal nodes apart");
     names_.emplace(number, id);
     current_.body.push_back(id);
     lines_.back().push_back(line_);
@@ -626,14 +632,17 @@ class Reader {
     if (t.text == "invalid") return ConstValue::invalid();
     if (const auto v = parse_int128(t.text)) return ConstValue::of_int(*v);
     if (const auto v = parse_float(t.text)) return ConstValue::of_float(*v);
-    fail_at(t, "`" + std::string(t.text.substr(0, 60)) + "` is no constant: integers are decimal, floats hexadecimal (0x1.8p+0), inf or nan:0x and 16 digits");
+    fail_at(t, "`" + std::string(t.text.substr(0, 60)) +
+                   "` is no constant: integers are decimal, floats hexadecimal (0x1.8p+0), inf or nan:0x and 16 digits");
   }
 
   // --- tokens ---------------------------------------------------------------------------------------------------------------
   void advance() {
     previous_ = token_;
     token_ = lexer_->next();
-    if (token_.kind == Tok::Bad) fail(token_.text.starts_with('"') ? "a string that is not closed or has an unknown escape" : "`" + printable(token_.text.substr(0, 20)) + "` has no meaning here");
+    if (token_.kind == Tok::Bad)
+      fail(token_.text.starts_with('"') ? "a string that is not closed or has an unknown escape"
+                                        : "`" + printable(token_.text.substr(0, 20)) + "` has no meaning here");
   }
   static std::string printable(std::string_view text) {
     std::string q = quote(text);
@@ -732,7 +741,9 @@ class Reader {
   }
 
   // --- errors ---------------------------------------------------------------------------------------------------------------
-  [[noreturn]] void fail_at(const Token& t, std::string message) { throw LineError{DiagnosticKind::IrSyntax, t.begin, t.end(), std::move(message)}; }
+  [[noreturn]] void fail_at(const Token& t, std::string message) {
+    throw LineError{DiagnosticKind::IrSyntax, t.begin, t.end(), std::move(message)};
+  }
   [[noreturn]] void fail(std::string message) { fail_at(token_, std::move(message)); }
   /// About the token that was just taken.
   [[noreturn]] void fail_before(std::string message) { fail_at(previous_, std::move(message)); }

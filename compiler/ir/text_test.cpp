@@ -113,8 +113,18 @@ TEST_CASE("programs come back bit for bit") {
 }
 
 TEST_CASE("float constants keep every bit") {
-  const std::uint64_t patterns[] = {0x0ull, 0x8000000000000000ull, 0x1ull, 0x800fffffffffffffull, 0x7ff0000000000000ull, 0xfff0000000000000ull, 0x7ff8000000000000ull,
-                                    0xfff8000000000001ull, 0x7ff0000000000001ull, 0x3ff0000000000000ull, 0x3fb999999999999aull, 0x7fefffffffffffffull};
+  const std::uint64_t patterns[] = {0x0ull,
+                                    0x8000000000000000ull,
+                                    0x1ull,
+                                    0x800fffffffffffffull,
+                                    0x7ff0000000000000ull,
+                                    0xfff0000000000000ull,
+                                    0x7ff8000000000000ull,
+                                    0xfff8000000000001ull,
+                                    0x7ff0000000000001ull,
+                                    0x3ff0000000000000ull,
+                                    0x3fb999999999999aull,
+                                    0x7fefffffffffffffull};
   std::mt19937_64 random(7);
   for (int i = 0; i < 2000; ++i) {
     const std::uint64_t bits = i < 12 ? patterns[i] : random();
@@ -162,7 +172,8 @@ TEST_CASE("every kind of argument comes back") {
   a.phase = 3;
   a.align = 4;
   add(Op::Alloc, Type::F8e4m3fnuz, a);
-  for (int i = 0; i <= static_cast<int>(AxisType::Loop); ++i) add(Op::Range, Type::WeakInt, RangeArg{{i, -1, 5}, static_cast<AxisType>(i)}, {c});
+  for (int i = 0; i <= static_cast<int>(AxisType::Loop); ++i)
+    add(Op::Range, Type::WeakInt, RangeArg{{i, -1, 5}, static_cast<AxisType>(i)}, {c});
   add(Op::Special, Type::I32, NameArg{""}, {c});
   for (int i = 0; i <= static_cast<int>(Ins::Trap); ++i)
     add(Op::Ins, Type::U32, InsArg{static_cast<Ins>(i), i % 2 ? Type::U32 : Type::F32, i % 3 ? "" : "text"});
@@ -208,7 +219,8 @@ TEST_CASE("places in the source are printed and come back") {
   b.barrier();
   const Program p = b.finish();
   const std::string text = "sarek-ir 1\n\n" + print(p, {&sources});
-  CHECK(text.find("  source \"k.sarek\" lines=2 columns=2\n  source \"dir/lib.sarek\" lines=3 columns=3\n  declared @1:1\n") != std::string::npos);
+  CHECK(text.find("  source \"k.sarek\" lines=2 columns=2\n  source \"dir/lib.sarek\" lines=3 columns=3\n  declared @1:1\n") !=
+        std::string::npos);
   CHECK(text.find("%0 = BARRIER void !1 @2:2\n  %1 = BARRIER void !2 @1:3:3\n  %2 = BARRIER void !3\n") != std::string::npos);
   Parsed parsed(text);
   REQUIRE(parsed.programs);
@@ -247,7 +259,8 @@ TEST_CASE("nodes and programs carry the range of their text") {
 TEST_CASE("wrong lines are named with place and reason") {
   CHECK(error_of("") == "1:1: the file does not begin with `sarek-ir 1`");
   CHECK(error_of("sarek-ir 2\n") == "1:1: the file does not begin with `sarek-ir 1`");
-  CHECK(error_of("\x7f" "ELF\n") == "1:1: `\\x7f` has no meaning here");
+  CHECK(error_of("\x7f"
+                 "ELF\n") == "1:1: `\\x7f` has no meaning here");
   CHECK(error_of("sarek-ir 1\nkernel\n") == "2:1: expected `program`");
   CHECK(error_of("sarek-ir 1\nprogram \"p\" {\n}\n") == "2:13: a program states its `block=[x y z]`");
   CHECK(error_of("sarek-ir 1\nprogram \"p\" block=[1 1] {\n}\n") == "2:25: a block has three extents");
@@ -258,7 +271,8 @@ TEST_CASE("wrong lines are named with place and reason") {
   CHECK(error_of(body("  %0 = NEG i32 %0\n")) == "3:16: %0 does not stand before its use");
   CHECK(error_of(body("  %0 = NEG i32\n")) == "3:8: NEG with 0 sources");
   CHECK(error_of(body("  %0 = CONST weak_int 1\n  %0 = CONST weak_int 2\n")) == "4:3: %0 stands twice");
-  CHECK(error_of(body("  %0 = CONST weak_int 1\n  %1 = CONST weak_int 1\n")) == "4:3: %1 repeats an earlier node; a tag (`!N`) tells equal nodes apart");
+  CHECK(error_of(body("  %0 = CONST weak_int 1\n  %1 = CONST weak_int 1\n")) ==
+        "4:3: %1 repeats an earlier node; a tag (`!N`) tells equal nodes apart");
   CHECK(error_of(body("  %0 = CONST weak_float 1.5\n")) ==
         "3:25: `1.5` is no constant: integers are decimal, floats hexadecimal (0x1.8p+0), inf or nan:0x and 16 digits");
   CHECK(error_of(body("  %0 = CONST weak_int 170141183460469231731687303715884105728\n")).find("is no constant") != std::string::npos);

@@ -51,7 +51,8 @@ TEST_CASE("branches with barriers, atomics, dear or many operations stay, and so
   CHECK(converts(true, update));
   CHECK_FALSE(converts(false, update));
   CHECK_FALSE(converts(true, [](ProgramBuilder& b, NodeId, NodeId) { b.barrier(); }));
-  CHECK_FALSE(converts(true, [](ProgramBuilder& b, NodeId x, NodeId a) { b.ins(ir::Ins::AtomicAdd, Type::I32, {b.index(a, b.i32(0)), x}); }));
+  CHECK_FALSE(
+      converts(true, [](ProgramBuilder& b, NodeId x, NodeId a) { b.ins(ir::Ins::AtomicAdd, Type::I32, {b.index(a, b.i32(0)), x}); }));
   CHECK_FALSE(converts(true, [](ProgramBuilder& b, NodeId x, NodeId a) { b.store(a, b.i32(0), b.op(Op::Cdiv, {x, x})); }));
   CHECK_FALSE(converts(true, [](ProgramBuilder& b, NodeId x, NodeId a) {
     for (int i = 0; i < 2; ++i) b.store(a, b.i32(i), x);
@@ -86,8 +87,8 @@ TEST_CASE("conditions that intervals decide or a branch has tested become litera
   const NodeId positive = b.op(Op::Cmplt, {b.i32(0), x});
   const NodeId small = b.op(Op::Cmplt, {x, b.i32(10)});
   const NodeId opened = b.begin_if(b.op(Op::And, {positive, small}));
-  b.store(out, b.i32(2), x, positive);                 // always, here
-  b.store(out, b.i32(3), x, b.logical_not(small));     // never, here
+  b.store(out, b.i32(2), x, positive);              // always, here
+  b.store(out, b.i32(3), x, b.logical_not(small));  // never, here
   b.end_if(opened);
   b.store(out, b.i32(4), x, positive);  // not known again
   const Program p = remove_dead(fold(prove_conditions(b.finish())));

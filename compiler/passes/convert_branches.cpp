@@ -16,14 +16,16 @@ constexpr int kMaxVariables = 4;  // stores to register variables, each of which
 bool is_dear(const Graph& graph, NodeId id) {
   const Op op = graph.op(id);
   return op == Op::Cdiv || op == Op::Cmod || op == Op::Floordiv || op == Op::Floormod || op == Op::Fdiv || op == Op::Sqrt ||
-         op == Op::Reciprocal || op == Op::Pow || op == Op::Sin || op == Op::Exp2 || op == Op::Log2 || op == Op::Threefry || op == Op::Mulacc;
+         op == Op::Reciprocal || op == Op::Pow || op == Op::Sin || op == Op::Exp2 || op == Op::Log2 || op == Op::Threefry ||
+         op == Op::Mulacc;
 }
 
 /// Is the place a register variable at a literal index in range, so that touching it where the branch is not taken is harmless?
 bool is_safe_variable(const Graph& graph, NodeId place) {
   const NodeId buffer = place_base(graph, place);
   const auto* p = graph.arg_as<ParamArg>(buffer);
-  if (!p || p->space != AddressSpace::Reg || p->is_volatile || graph.op(place) != Op::Index || graph.sources(place).size() != 2) return false;
+  if (!p || p->space != AddressSpace::Reg || p->is_volatile || graph.op(place) != Op::Index || graph.sources(place).size() != 2)
+    return false;
   const std::optional<std::int64_t> cell = integer_literal(graph, graph.source(place, 1));
   return cell && p->size && *cell >= 0 && *cell < *p->size;
 }
@@ -33,8 +35,8 @@ bool is_volatile(const Graph& graph, NodeId access) {
   return !p || p->is_volatile;
 }
 
-/// Do the nodes between IF and ENDIF have a form without the branch, and is it small? A branch at the top of the kernel that reads and writes
-/// memory is the usual guard of the whole body: it stays, so that emitters can skip it in one test.
+/// Do the nodes between IF and ENDIF have a form without the branch, and is it small? A branch at the top of the kernel that reads and
+/// writes memory is the usual guard of the whole body: it stays, so that emitters can skip it in one test.
 bool converts(const Program& program, const Structure& structure, std::size_t open, std::size_t close) {
   const Graph& graph = program.graph;
   int pure = 0;
@@ -68,7 +70,8 @@ Program convert_branches(Program program) {
   for (std::size_t at = 0; at < program.body.size(); ++at) {
     const int partner = structure->partner[at];
     if (program.graph.op(program.body[at]) != Op::If || partner <= static_cast<int>(at)) continue;
-    if (converts(program, *structure, at, static_cast<std::size_t>(partner))) any = goes[at] = goes[static_cast<std::size_t>(partner)] = true;
+    if (converts(program, *structure, at, static_cast<std::size_t>(partner)))
+      any = goes[at] = goes[static_cast<std::size_t>(partner)] = true;
   }
   if (!any) return program;
 

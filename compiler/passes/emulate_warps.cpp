@@ -1,6 +1,6 @@
-// Warp operations on targets that have none: every live lane leaves its value in block-shared memory, the block meets, each lane reads what it wants,
-// the block meets again. So a warp operation costs two block barriers, and those must be reached by the whole block: a branch that only part of the
-// block takes is split around them. Which flow the whole block takes is found by data flow, below.
+// Warp operations on targets that have none: every live lane leaves its value in block-shared memory, the block meets, each lane reads what
+// it wants, the block meets again. So a warp operation costs two block barriers, and those must be reached by the whole block: a branch
+// that only part of the block takes is split around them. Which flow the whole block takes is found by data flow, below.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -23,8 +23,9 @@ bool has_warps(const Program& program) {
   return std::any_of(program.body.begin(), program.body.end(), [&](NodeId id) { return is_warp(program.graph, id); });
 }
 
-/// What differs between the threads of a block. A value is varying when two threads that compute it may get different ones; flow is varying where some
-/// threads of the block may be elsewhere. Memory at one place holds one value for all: a program in which it does not has a race.
+/// What differs between the threads of a block. A value is varying when two threads that compute it may get different ones; flow is varying
+/// where some threads of the block may be elsewhere. Memory at one place holds one value for all: a program in which it does not has a
+/// race.
 class Uniformity {
  public:
   explicit Uniformity(const Program& program) : program_(program), graph_(program.graph), structure_(*structure_of(program)) {
@@ -66,7 +67,9 @@ class Uniformity {
   void visit(std::size_t i, NodeId id) {
     const Op op = graph_.op(id);
     const auto sources = graph_.sources(id);
-    const auto any = [&](std::span<const NodeId> list) { return std::any_of(list.begin(), list.end(), [&](NodeId s) { return varies(s); }); };
+    const auto any = [&](std::span<const NodeId> list) {
+      return std::any_of(list.begin(), list.end(), [&](NodeId s) { return varies(s); });
+    };
     if (op == Op::Special) {
       const std::string& name = graph_.arg_as<NameArg>(id)->name;
       const auto axis = static_cast<std::size_t>(name.back() - 'x');
@@ -77,7 +80,8 @@ class Uniformity {
     if (op == Op::Store) {
       // Private cells remember what differed when they were written; the mark stands at their buffer.
       const NodeId buffer = graph_.source(sources[0], 0);
-      if (space_of(graph_, buffer) == AddressSpace::Reg) mark(buffer, flow_[i] || any(graph_.sources(sources[0])) || any(sources.subspan(1)));
+      if (space_of(graph_, buffer) == AddressSpace::Reg)
+        mark(buffer, flow_[i] || any(graph_.sources(sources[0])) || any(sources.subspan(1)));
       return;
     }
     if (op == Op::Ins) {
@@ -99,7 +103,8 @@ class Uniformity {
 };
 
 /// The branches around `position` that only a part of the block takes, outermost first; none when one of them is a loop.
-std::optional<std::vector<std::size_t>> branches_around(const Graph& graph, std::span<const NodeId> body, const Uniformity& uniformity, std::size_t position) {
+std::optional<std::vector<std::size_t>> branches_around(const Graph& graph, std::span<const NodeId> body, const Uniformity& uniformity,
+                                                        std::size_t position) {
   std::vector<std::size_t> chain;
   if (!uniformity.flow_varies(position)) return chain;
   for (std::size_t at = position; uniformity.flow_varies(at);) {
@@ -170,9 +175,10 @@ class Emulator {
     if (from == made_.end() || is_leaf(graph_, value)) return;
     const int scope = uniformity_.structure().parent[from->second];
     const bool closed = scope >= 0 && std::any_of(splits.begin(), splits.end(), [&](std::size_t split) {
-      const std::vector<std::size_t>& chain = chains_.at(split);
-      return split >= from->second && split < position && std::find(chain.begin(), chain.end(), static_cast<std::size_t>(scope)) != chain.end();
-    });
+                          const std::vector<std::size_t>& chain = chains_.at(split);
+                          return split >= from->second && split < position &&
+                                 std::find(chain.begin(), chain.end(), static_cast<std::size_t>(scope)) != chain.end();
+                        });
     if (graph_.op(value) == Op::Index) {
       if (closed) places_[static_cast<std::size_t>(scope)].insert(value);
       for (const NodeId s : sources_of(value)) use(splits, s, position);
@@ -182,7 +188,8 @@ class Emulator {
     }
   }
 
-  // --- storage ----------------------------------------------------------------------------------------------------------------------------
+  // --- storage
+  // ----------------------------------------------------------------------------------------------------------------------------
 
   NodeId storage(std::string name, Type type, std::int64_t size, AddressSpace space) {
     ParamArg a;
@@ -211,11 +218,10 @@ class Emulator {
   void set(NodeId variable, NodeId value) { store(variable, i32(0), value); }
   Expr get(NodeId variable) { return load(variable, i32(0)); }
 
-  // --- control ----------------------------------------------------------------------------------------------------------------------------
+  // --- control
+  // ----------------------------------------------------------------------------------------------------------------------------
 
-  NodeId open(Expr condition) {
-    return rw_.emit(Op::If, {condition.id, rw_.integer(Type::I32, rw_.fresh_axis())});
-  }
+  NodeId open(Expr condition) { return rw_.emit(Op::If, {condition.id, rw_.integer(Type::I32, rw_.fresh_axis())}); }
   void close(NodeId opened) { rw_.emit(Op::Endif, {opened}); }
 
   /// A barrier of the whole block. Branches that only a part of it takes are closed before and opened again after it.
@@ -235,17 +241,17 @@ class Emulator {
       }
     }
   }
-  bool made_before(NodeId value) const {
-    return made_.at(value) < position_;
-  }
+  bool made_before(NodeId value) const { return made_.at(value) < position_; }
 
-  // --- lanes ------------------------------------------------------------------------------------------------------------------------------
+  // --- lanes
+  // ------------------------------------------------------------------------------------------------------------------------------
 
   /// The linear number of the thread in its block, x fastest.
   Expr thread() {
     const std::array<int, 3>& block = rw_.program().block;
     const auto id = [&](std::size_t axis) {
-      return Expr{&rw_, rw_.leaf(Op::Special, std::array{i32(block[axis]).id}, NameArg{std::string("local_id.") + static_cast<char>('x' + axis)})};
+      return Expr{
+          &rw_, rw_.leaf(Op::Special, std::array{i32(block[axis]).id}, NameArg{std::string("local_id.") + static_cast<char>('x' + axis)})};
     };
     Expr linear = id(0);
     if (block[1] > 1) linear = linear + id(1) * block[0];
@@ -293,8 +299,7 @@ class Emulator {
     Expr result;
     if (a.code == Ins::Shuffle || a.code == Ins::ShuffleUp || a.code == Ins::ShuffleDown || a.code == Ins::ShuffleXor)
       result = shuffled(a.code, *buffer, operand(0), operand(1), partly);
-    else
-      result = folded(a, buffer, partly);
+    else result = folded(a, buffer, partly);
     if (const auto kept = cells_.find(id); kept != cells_.end()) set(kept->second, result.id);
     rw_.replace(id, result.id);
     if (!needs_meeting) return;
@@ -343,7 +348,9 @@ class Emulator {
       const Expr value = load(*buffer, at);
       const Expr so_far = get(total);
       if (vote) {
-        const Expr next = a.code == Ins::VoteAll ? so_far & value : a.code == Ins::VoteAny ? so_far | value : so_far | select(value, bit(lane, a.type), so_far.lit(0));
+        const Expr next = a.code == Ins::VoteAll   ? so_far & value
+                          : a.code == Ins::VoteAny ? so_far | value
+                                                   : so_far | select(value, bit(lane, a.type), so_far.lit(0));
         set(total, next.id);
       } else {
         set(total, select(get(begun), step(a.code, so_far, value), value).id);
@@ -374,10 +381,10 @@ class Emulator {
   std::map<std::size_t, std::vector<std::size_t>> chains_;  // by the position of a warp operation in varying flow: the branches around it
   std::map<std::size_t, NodeId> flags_;                     // by the position of a branch that is split: does this thread take it?
   std::map<std::size_t, std::vector<std::size_t>> reset_before_;  // by the outermost branch: those inside it that are split
-  std::map<NodeId, std::size_t> made_;                      // by node: its position; filled when something is split
-  std::map<NodeId, NodeId> cells_;                          // variables of values that cross a split
-  std::map<std::size_t, std::vector<NodeId>> kept_;         // by branch: those values, in order
-  std::map<std::size_t, std::set<NodeId>> places_;          // by branch: the places that cross a split
+  std::map<NodeId, std::size_t> made_;                            // by node: its position; filled when something is split
+  std::map<NodeId, NodeId> cells_;                                // variables of values that cross a split
+  std::map<std::size_t, std::vector<NodeId>> kept_;               // by branch: those values, in order
+  std::map<std::size_t, std::set<NodeId>> places_;                // by branch: the places that cross a split
   std::map<Type, NodeId> published_;
   NodeId live_;
   std::vector<NodeId> operands_;
@@ -394,11 +401,13 @@ std::vector<Diagnostic> unemulatable_warps(const Program& program, const Capabil
     const NodeId id = program.body[i];
     if (!is_warp(program.graph, id) || branches_around(program.graph, program.body, uniformity, i)) continue;
     const std::string target = capabilities.framework.empty() ? "the target" : capabilities.framework;
-    std::string message = "kernel `" + program.name + "` uses " + std::string(ins_info(program.graph.arg_as<InsArg>(id)->code).name) + " in a loop whose turns differ between the threads of a block, but " + target +
+    std::string message = "kernel `" + program.name + "` uses " + std::string(ins_info(program.graph.arg_as<InsArg>(id)->code).name) +
+                          " in a loop whose turns differ between the threads of a block, but " + target +
                           " has no warp operations, and the barriers that stand in for them must be reached by the whole block";
     if (!said.insert(message).second) continue;
     const SourceRange place = program.graph.range(id) ? program.graph.range(id) : program.range;
-    found.push_back({DiagnosticKind::MissingCapability, default_severity(DiagnosticKind::MissingCapability), place, std::move(message), {}, {}});
+    found.push_back(
+        {DiagnosticKind::MissingCapability, default_severity(DiagnosticKind::MissingCapability), place, std::move(message), {}, {}});
     if (place != program.range && program.range) found.back().note(program.range, "the kernel is compiled for " + target + " here");
   }
   return found;

@@ -1,6 +1,6 @@
-// Exact arithmetic written with integer operations only, for targets whose own operation is missing or not correctly rounded. Templates over a
-// value type V with the operators of Expr, so that one text serves the IR (V = Expr) and a test that runs it natively on millions of inputs.
-// V needs: + - * & | ^ << >> < == != ! with itself and with integers, select(c, x, y), lit(), and to(Type) between U64 and I64.
+// Exact arithmetic written with integer operations only, for targets whose own operation is missing or not correctly rounded. Templates
+// over a value type V with the operators of Expr, so that one text serves the IR (V = Expr) and a test that runs it natively on millions of
+// inputs. V needs: + - * & | ^ << >> < == != ! with itself and with integers, select(c, x, y), lit(), and to(Type) between U64 and I64.
 #pragma once
 
 #include "compiler/ir/types.h"
@@ -41,12 +41,12 @@ V one_bits(V x) {
 }
 
 /// x * y + z on binary64 bits (U64), rounded once to nearest even. `product` and `sum` are the bits of x * y and of x * y + z in ordinary
-/// arithmetic: they serve the cases without a finite nonzero exact product and addend, where two roundings are one. `clz` and `mul_hi` are the
-/// target's operations on U64, or those above.
+/// arithmetic: they serve the cases without a finite nonzero exact product and addend, where two roundings are one. `clz` and `mul_hi` are
+/// the target's operations on U64, or those above.
 ///
-/// The product of the significands is exact in 128 bits; the smaller operand is shifted to the larger one's exponent with a sticky last bit, and the sum
-/// is normalised and rounded by hand, subnormal results included. Shifting by d loses bits only for d > 20 (a product ends in 22 zero bits), and
-/// then at most one leading bit cancels, so that the sticky bit stays below the rounding position.
+/// The product of the significands is exact in 128 bits; the smaller operand is shifted to the larger one's exponent with a sticky last
+/// bit, and the sum is normalised and rounded by hand, subnormal results included. Shifting by d loses bits only for d > 20 (a product ends
+/// in 22 zero bits), and then at most one leading bit cancels, so that the sticky bit stays below the rounding position.
 template <class V, class Clz, class MulHi>
 V fma_f64(V x, V y, V z, V product, V sum, Clz clz, MulHi mul_hi) {
   using sarek::ir::Type;

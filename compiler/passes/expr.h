@@ -1,5 +1,5 @@
-// Arithmetic notation for passes that write longer formulas: `select(x < y, x, y) + 1` emits the nodes. An Expr is a node of the new body and the
-// Rewriter that appends to it. Literals take the type of the operand beside them.
+// Arithmetic notation for passes that write longer formulas: `select(x < y, x, y) + 1` emits the nodes. An Expr is a node of the new body
+// and the Rewriter that appends to it. Literals take the type of the operand beside them.
 #pragma once
 
 #include <concepts>
@@ -15,7 +15,9 @@ struct Expr {
   ir::Type type() const { return rw->graph().type(id); }
   Expr wrap(NodeId node) const { return {rw, node}; }
   /// The literal of this expression's type.
-  Expr lit(ir::Int128 v) const { return wrap(is_float(type()) ? rw->constant(type(), ir::ConstValue::of_float(static_cast<double>(v))) : rw->integer(type(), v)); }
+  Expr lit(ir::Int128 v) const {
+    return wrap(is_float(type()) ? rw->constant(type(), ir::ConstValue::of_float(static_cast<double>(v))) : rw->integer(type(), v));
+  }
   Expr lit_float(double v) const { return wrap(rw->constant(type(), ir::ConstValue::of_float(v))); }
   Expr to(ir::Type t) const { return wrap(rw->cast(id, t)); }
   Expr bits(ir::Type t) const { return wrap(rw->bitcast(id, t)); }
@@ -44,14 +46,14 @@ template <class I>
 concept Integral = std::integral<I> || std::same_as<I, ir::Int128>;  // __int128 is no std::integral in strict mode
 
 // With an integer on either side.
-#define SAREK_EXPR_WITH_LITERAL(op)                                    \
-  template <Integral I>                                                \
-  Expr operator op(Expr x, I y) {                                      \
-    return x op x.lit(static_cast<ir::Int128>(y));                     \
-  }                                                                    \
-  template <Integral I>                                                \
-  Expr operator op(I x, Expr y) {                                      \
-    return y.lit(static_cast<ir::Int128>(x)) op y;                     \
+#define SAREK_EXPR_WITH_LITERAL(op)                \
+  template <Integral I>                            \
+  Expr operator op(Expr x, I y) {                  \
+    return x op x.lit(static_cast<ir::Int128>(y)); \
+  }                                                \
+  template <Integral I>                            \
+  Expr operator op(I x, Expr y) {                  \
+    return y.lit(static_cast<ir::Int128>(x)) op y; \
   }
 SAREK_EXPR_WITH_LITERAL(+)
 SAREK_EXPR_WITH_LITERAL(-)

@@ -19,7 +19,8 @@ bool is_float_literal(const Graph& graph, NodeId id, double value) {
 
 std::optional<NodeId> accessed_buffer(const Graph& graph, NodeId id) {
   const Op op = graph.op(id);
-  if (op == Op::Load || op == Op::Store || (op == Op::Ins && ins_kind(graph, id) == InsKind::Atomic)) return place_base(graph, graph.source(id, 0));
+  if (op == Op::Load || op == Op::Store || (op == Op::Ins && ins_kind(graph, id) == InsKind::Atomic))
+    return place_base(graph, graph.source(id, 0));
   return std::nullopt;
 }
 

@@ -27,8 +27,8 @@ inline bool is_ins(const ir::Graph& graph, ir::NodeId id, ir::Ins code) {
 /// BARRIER, warp and sync instructions: points where other threads' writes may become visible.
 bool is_synchronising(const ir::Graph& graph, ir::NodeId id);
 
-/// Memory as the passes tell it apart. Two buffers with different numbers never share a cell: every register variable and every shared array has a
-/// number of its own; all global buffers share one, because a launch may pass one vector twice.
+/// Memory as the passes tell it apart. Two buffers with different numbers never share a cell: every register variable and every shared
+/// array has a number of its own; all global buffers share one, because a launch may pass one vector twice.
 class MemoryClasses {
  public:
   explicit MemoryClasses(const ir::Program& program);
@@ -44,8 +44,8 @@ class MemoryClasses {
   int count_ = 0;
 };
 
-/// For every opener (RANGE, IF), by position: the memory classes that its stretch may change, each once. A stretch that synchronises changes every
-/// shared class.
+/// For every opener (RANGE, IF), by position: the memory classes that its stretch may change, each once. A stretch that synchronises
+/// changes every shared class.
 std::vector<std::vector<int>> changed_classes(const ir::Program& program, const ir::Structure& structure, const MemoryClasses& classes);
 
 }  // namespace sarek::passes

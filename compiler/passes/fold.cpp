@@ -1,5 +1,5 @@
-// Constant folding and the identities that keep every bit. What a float identity may assume is spelt out beside it: +0 and -0 differ, NaN may
-// not be lost (its sign and payload may), and no rounding may appear or vanish.
+// Constant folding and the identities that keep every bit. What a float identity may assume is spelt out beside it: +0 and -0 differ, NaN
+// may not be lost (its sign and payload may), and no rounding may appear or vanish.
 #include <array>
 #include <cmath>
 
@@ -69,7 +69,8 @@ class Folder {
       return drop_pair(), false;
     }
     if (graph_.op(closer) == Op::Backedge) {
-      // The loop runs once when the condition to go on is false from the start; a condition that only folds in this walk is found next time.
+      // The loop runs once when the condition to go on is false from the start; a condition that only folds in this walk is found next
+      // time.
       if (is_zero(graph_.source(closer, 2))) return drop_pair(), false;
       return rw_.keep(id), false;
     }
@@ -104,10 +105,8 @@ class Folder {
 
   void gated_store(NodeId id) {
     if (is_zero(sources_[2])) return;
-    if (is_one(sources_[2]))
-      rw_.emit(Op::Store, {sources_[0], sources_[1]});
-    else
-      rw_.keep(id);
+    if (is_one(sources_[2])) rw_.emit(Op::Store, {sources_[0], sources_[1]});
+    else rw_.keep(id);
   }
 
   /// The value of an operation on literals.
@@ -147,7 +146,8 @@ class Folder {
     if (op == Op::Bitcast) return graph_.type(s[0]) == type ? s[0] : NodeId{};
     if (op == Op::Ins) return instruction(std::get<InsArg>(arg).code, s);
     for (const NodeId source : s)
-      if (graph_.type(source) != graph_.type(s[0])) return {};  // weak operands, counts of shifts in another type: not in programs that matter
+      if (graph_.type(source) != graph_.type(s[0]))
+        return {};  // weak operands, counts of shifts in another type: not in programs that matter
     if (is_comparison(op)) return comparison(op, s[0], s[1]);
     if (type == Type::Bool) return boolean(op, s);
     if (is_float(type)) return on_floats(op, type, s);
@@ -164,7 +164,8 @@ class Folder {
       if (is_zero(s[1]) && is_one(s[2])) return rw_.logical_not(s[0]);
     }
     // A gated load has made the same choice already.
-    if (graph_.op(s[1]) == Op::Load && graph_.sources(s[1]).size() == 3 && graph_.source(s[1], 2) == s[0] && graph_.source(s[1], 1) == s[2]) return s[1];
+    if (graph_.op(s[1]) == Op::Load && graph_.sources(s[1]).size() == 3 && graph_.source(s[1], 2) == s[0] && graph_.source(s[1], 1) == s[2])
+      return s[1];
     if (is_not(s[0])) return build(Op::Where, type, {graph_.source(s[0], 0), s[2], s[1]});
     // An inner select on the same condition has made its choice.
     if (graph_.op(s[1]) == Op::Where && graph_.source(s[1], 0) == s[0]) return build(Op::Where, type, {s[0], graph_.source(s[1], 1), s[2]});
@@ -185,7 +186,8 @@ class Folder {
     // The first step changed no value, so the second one alone is the conversion. Not where an integer came through a float and saturates
     // while a direct conversion would wrap.
     if (exact && !(is_int(from) && is_float(middle) && is_int(to))) return build(Op::Cast, to, {inner}, TypeArg{to});
-    if (is_int(from) && is_int(middle) && is_int(to) && type_bits(to) <= type_bits(middle)) return build(Op::Cast, to, {inner}, TypeArg{to});
+    if (is_int(from) && is_int(middle) && is_int(to) && type_bits(to) <= type_bits(middle))
+      return build(Op::Cast, to, {inner}, TypeArg{to});
     return {};
   }
 

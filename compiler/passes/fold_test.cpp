@@ -49,9 +49,8 @@ TEST_CASE("float identities keep the sign of zero, NaN and every rounding") {
 
 TEST_CASE("division by a power of two becomes a product where the reciprocal is a normal number") {
   const auto has_division = [](Type t, double divisor) {
-    const Program p = fold(formula_kernel({t}, [&](ProgramBuilder& b, const std::vector<NodeId>& v) {
-      return b.op(Op::Fdiv, {v[0], b.float_constant(t, divisor)});
-    }));
+    const Program p = fold(formula_kernel(
+        {t}, [&](ProgramBuilder& b, const std::vector<NodeId>& v) { return b.op(Op::Fdiv, {v[0], b.float_constant(t, divisor)}); }));
     return count(p, Op::Fdiv) > 0;
   };
   CHECK_FALSE(has_division(Type::F32, 8.0));
@@ -85,7 +84,7 @@ TEST_CASE("a pair of conversions goes only when it widens and comes back (T8)") 
 }
 
 TEST_CASE("random chains of conversions mean the same after folding") {
-  const std::vector<Type> types = {Type::Bool, Type::I8,  Type::U8,  Type::I16, Type::U16,  Type::I32, Type::U32,
+  const std::vector<Type> types = {Type::Bool, Type::I8,  Type::U8,  Type::I16,  Type::U16, Type::I32, Type::U32,
                                    Type::I64,  Type::U64, Type::F16, Type::Bf16, Type::F32, Type::F64};
   std::mt19937_64 random(3);
   for (const Type a : types)
@@ -102,23 +101,25 @@ TEST_CASE("random chains of conversions mean the same after folding") {
 }
 
 TEST_CASE("folding agrees with evaluation on every operation, type and edge value") {
-  const std::vector<Type> types = {Type::I8, Type::U8, Type::I32, Type::U32, Type::I64, Type::U64, Type::F16, Type::Bf16, Type::F32, Type::F64, Type::Bool};
-  const Op ops[] = {Op::Add, Op::Sub, Op::Mul, Op::Cdiv, Op::Cmod, Op::Floordiv, Op::Floormod, Op::Fdiv, Op::Max, Op::Cmplt, Op::Cmpeq, Op::Cmpne,
-                    Op::And, Op::Or, Op::Xor, Op::Shl, Op::Shr};
+  const std::vector<Type> types = {Type::I8,  Type::U8,   Type::I32, Type::U32, Type::I64, Type::U64,
+                                   Type::F16, Type::Bf16, Type::F32, Type::F64, Type::Bool};
+  const Op ops[] = {Op::Add,   Op::Sub,   Op::Mul,   Op::Cdiv, Op::Cmod, Op::Floordiv, Op::Floormod, Op::Fdiv, Op::Max,
+                    Op::Cmplt, Op::Cmpeq, Op::Cmpne, Op::And,  Op::Or,   Op::Xor,      Op::Shl,      Op::Shr};
   std::mt19937_64 random(4);
   int folded_count = 0;
   for (const Type t : types)
     for (const Op op : ops) {
-      const bool fits = ir::is_float(t) ? (op != Op::Cdiv && op != Op::Cmod && op != Op::Floordiv && op != Op::Floormod && op != Op::And && op != Op::Or &&
-                                           op != Op::Xor && op != Op::Shl && op != Op::Shr)
-                                        : t == Type::Bool ? (op == Op::And || op == Op::Or || op == Op::Xor || op == Op::Cmpeq || op == Op::Cmpne)
-                                                          : op != Op::Fdiv;
+      const bool fits = ir::is_float(t) ? (op != Op::Cdiv && op != Op::Cmod && op != Op::Floordiv && op != Op::Floormod && op != Op::And &&
+                                           op != Op::Or && op != Op::Xor && op != Op::Shl && op != Op::Shr)
+                        : t == Type::Bool ? (op == Op::And || op == Op::Or || op == Op::Xor || op == Op::Cmpeq || op == Op::Cmpne)
+                                          : op != Op::Fdiv;
       if (!fits) continue;
       const std::vector<std::uint64_t> edges = edge_values(t);
       for (int i = 0; i < 40; ++i) {
         const std::uint64_t x = edges[random() % edges.size()], y = edges[random() % edges.size()];
         // Both literal; one literal on either side: each against the value of the operation itself.
-        const Program plain = formula_kernel({t, t}, [&](ProgramBuilder& b, const std::vector<NodeId>& p) { return b.op(op, {p[0], p[1]}); });
+        const Program plain =
+            formula_kernel({t, t}, [&](ProgramBuilder& b, const std::vector<NodeId>& p) { return b.op(op, {p[0], p[1]}); });
         const std::uint64_t expected = run_straight(plain, {x, y})[0];
         const Type result = plain.graph.type(plain.graph.source(plain.body.back(), 1));
         for (int form = 0; form < 3; ++form) {
@@ -179,34 +180,56 @@ TEST_CASE("the small kernels that compilers get wrong keep their bits (T1, T3, T
     std::uint64_t right;
   };
   const std::vector<Case> cases = {
-      {"T1", Type::F32, {0x3f800800, 0x3f800800, 0xbf801000},
-       [](ProgramBuilder& b, const std::vector<NodeId>& p) { return b.op(Op::Add, {b.op(Op::Mul, {p[0], p[1]}), p[2]}); }, 0x00000000},
-      {"T3", Type::F32, {0x3ebe97aa, 0x3ea726d6, 0x409d64ef},
+      {"T1",
+       Type::F32,
+       {0x3f800800, 0x3f800800, 0xbf801000},
+       [](ProgramBuilder& b, const std::vector<NodeId>& p) { return b.op(Op::Add, {b.op(Op::Mul, {p[0], p[1]}), p[2]}); },
+       0x00000000},
+      {"T3",
+       Type::F32,
+       {0x3ebe97aa, 0x3ea726d6, 0x409d64ef},
        [](ProgramBuilder& b, const std::vector<NodeId>& p) {
          const NodeId xy = b.op(Op::Mul, {p[0], p[1]}), yz = b.op(Op::Mul, {p[1], p[2]}), zx = b.op(Op::Mul, {p[2], p[0]});
          return b.op(Op::Add, {b.op(Op::Add, {xy, yz}), zx});
        },
        0x4063b9fe},
-      {"T5", Type::F32, {0x3f800000, 0x3f800000},
+      {"T5",
+       Type::F32,
+       {0x3f800000, 0x3f800000},
        [](ProgramBuilder& b, const std::vector<NodeId>& p) {
          const NodeId rest = b.op(Op::Mul, {f32(b, -1e10), b.op(Op::Sub, {f32(b, 1.0), p[1]})});
          return b.op(Op::Add, {b.op(Op::Mul, {p[0], p[1]}), rest});
        },
        0x3f800000},
-      {"T6", Type::F32, {0x3f400000},
+      {"T6",
+       Type::F32,
+       {0x3f400000},
        [](ProgramBuilder& b, const std::vector<NodeId>& p) {
          const NodeId t = b.op(Op::Add, {b.op(Op::Mul, {b.op(Op::Fdiv, {f32(b, -0.25), p[0]}), p[0]}), f32(b, 0.25)});
          return b.op(Op::Sqrt, {t});
        },
        0x00000000},
-      {"T8", Type::F32, {0x3f8147ae},
-       [](ProgramBuilder& b, const std::vector<NodeId>& p) { return b.cast(b.cast(p[0], Type::Bf16), Type::F32); }, 0x3f810000},
-      {"T9 bf16", Type::F32, {0x4788b800},
-       [](ProgramBuilder& b, const std::vector<NodeId>& p) { return b.cast(b.cast(p[0], Type::Bf16), Type::F32); }, 0x47890000},
+      {"T8",
+       Type::F32,
+       {0x3f8147ae},
+       [](ProgramBuilder& b, const std::vector<NodeId>& p) { return b.cast(b.cast(p[0], Type::Bf16), Type::F32); },
+       0x3f810000},
+      {"T9 bf16",
+       Type::F32,
+       {0x4788b800},
+       [](ProgramBuilder& b, const std::vector<NodeId>& p) { return b.cast(b.cast(p[0], Type::Bf16), Type::F32); },
+       0x47890000},
       {"T9 f16", Type::F32, {0x47800000}, [](ProgramBuilder& b, const std::vector<NodeId>& p) { return b.cast(p[0], Type::F16); }, 0x7c00},
-      {"T13 abs", Type::F32, {0x80000001}, [](ProgramBuilder& b, const std::vector<NodeId>& p) { return b.ins(Ins::Abs, Type::F32, {p[0]}); }, 0x00000001},
-      {"T13 x * 1", Type::F32, {0x00000001},
-       [](ProgramBuilder& b, const std::vector<NodeId>& p) { return b.op(Op::Mul, {p[0], f32(b, 1.0)}); }, 0x00000001},
+      {"T13 abs",
+       Type::F32,
+       {0x80000001},
+       [](ProgramBuilder& b, const std::vector<NodeId>& p) { return b.ins(Ins::Abs, Type::F32, {p[0]}); },
+       0x00000001},
+      {"T13 x * 1",
+       Type::F32,
+       {0x00000001},
+       [](ProgramBuilder& b, const std::vector<NodeId>& p) { return b.op(Op::Mul, {p[0], f32(b, 1.0)}); },
+       0x00000001},
   };
   for (const Case& c : cases) {
     INFO(c.id);

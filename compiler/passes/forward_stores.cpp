@@ -8,13 +8,17 @@ using namespace ir;
 
 namespace {
 
-/// Walks with the value that each one-cell variable is known to have. Leaving a scope restores what was known before it, less what the scope
-/// wrote: values made inside may not leave it.
+/// Walks with the value that each one-cell variable is known to have. Leaving a scope restores what was known before it, less what the
+/// scope wrote: values made inside may not leave it.
 class Forwarder {
  public:
   explicit Forwarder(Program program)
-      : structure_(structure_of(program).value_or(Structure{})), classes_(program), changed_(changed_classes(program, structure_, classes_)),
-        known_(static_cast<std::size_t>(classes_.count())), rw_(std::move(program)), graph_(rw_.graph()) {}
+      : structure_(structure_of(program).value_or(Structure{})),
+        classes_(program),
+        changed_(changed_classes(program, structure_, classes_)),
+        known_(static_cast<std::size_t>(classes_.count())),
+        rw_(std::move(program)),
+        graph_(rw_.graph()) {}
 
   Program run() {
     scopes_.emplace_back();

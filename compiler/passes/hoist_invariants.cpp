@@ -10,13 +10,18 @@ using namespace ir;
 
 namespace {
 
-/// Every open scope collects its nodes in a list of its own, which joins the list outside it only when the scope closes: a node that belongs in front of a
-/// loop is appended to the list outside, where the loop itself does not stand yet.
+/// Every open scope collects its nodes in a list of its own, which joins the list outside it only when the scope closes: a node that
+/// belongs in front of a loop is appended to the list outside, where the loop itself does not stand yet.
 class Hoister {
  public:
   explicit Hoister(Program program)
-      : structure_(structure_of(program).value_or(Structure{})), classes_(program), changed_(changed_classes(program, structure_, classes_)),
-        depth_(program.graph.size()), stands_(program.graph.size()), rw_(std::move(program)), graph_(rw_.graph()) {}
+      : structure_(structure_of(program).value_or(Structure{})),
+        classes_(program),
+        changed_(changed_classes(program, structure_, classes_)),
+        depth_(program.graph.size()),
+        stands_(program.graph.size()),
+        rw_(std::move(program)),
+        graph_(rw_.graph()) {}
 
   Program run() {
     scopes_.push_back({});
@@ -98,7 +103,8 @@ class Hoister {
         else if (is_dear(id)) break;
       }
     } else if (needed < here && graph_.op(id) == Op::Load) {
-      for (std::size_t scope = here; scope > needed && scopes_[scope].is_loop && may_move_load(id, scopes_[scope]); --scope) target = scope - 1;
+      for (std::size_t scope = here; scope > needed && scopes_[scope].is_loop && may_move_load(id, scopes_[scope]); --scope)
+        target = scope - 1;
     }
     depth_[id.index()] = target;
     if (target < here && is_cheap(id)) target = here;
@@ -107,7 +113,8 @@ class Hoister {
     rw_.keep_outwards(id, here - target);
   }
 
-  /// A load may stand in front of a loop when nothing in it changes the place and running it once more, or when the loop runs no turn, cannot fail.
+  /// A load may stand in front of a loop when nothing in it changes the place and running it once more, or when the loop runs no turn,
+  /// cannot fail.
   bool may_move_load(NodeId load, const Scope& loop) const {
     const NodeId buffer = *accessed_buffer(graph_, load);
     const auto* p = graph_.arg_as<ParamArg>(buffer);
@@ -117,8 +124,9 @@ class Hoister {
     if (std::find(changed.begin(), changed.end(), memory) != changed.end()) return false;
     if (loop.runs_a_turn) return true;
     const NodeId place = graph_.source(load, 0);
-    const std::optional<std::int64_t> cell =
-        graph_.op(place) == Op::Index && graph_.sources(place).size() == 2 ? integer_literal(graph_, graph_.source(place, 1)) : std::nullopt;
+    const std::optional<std::int64_t> cell = graph_.op(place) == Op::Index && graph_.sources(place).size() == 2
+                                                 ? integer_literal(graph_, graph_.source(place, 1))
+                                                 : std::nullopt;
     return cell && p->size && *cell >= 0 && *cell < *p->size;
   }
 

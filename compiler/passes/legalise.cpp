@@ -15,12 +15,8 @@ using namespace ir;
 
 namespace {
 
-Type unsigned_of(int bits) {
-  return bits == 8 ? Type::U8 : bits == 16 ? Type::U16 : bits == 32 ? Type::U32 : Type::U64;
-}
-Type signed_of(int bits) {
-  return bits == 8 ? Type::I8 : bits == 16 ? Type::I16 : bits == 32 ? Type::I32 : Type::I64;
-}
+Type unsigned_of(int bits) { return bits == 8 ? Type::U8 : bits == 16 ? Type::U16 : bits == 32 ? Type::U32 : Type::U64; }
+Type signed_of(int bits) { return bits == 8 ? Type::I8 : bits == 16 ? Type::I16 : bits == 32 ? Type::I32 : Type::I64; }
 Int128 least(Type t) { return is_signed(t) ? -(Int128{1} << (type_bits(t) - 1)) : Int128{0}; }
 Int128 greatest(Type t) { return (Int128{1} << (type_bits(t) - (is_signed(t) ? 1 : 0))) - 1; }
 Int128 canonical_nan(Type t) {
@@ -173,7 +169,8 @@ class Legaliser {
     if (op == Op::Max) return extreme(at(0), at(1), true);
     if (op == Op::Trunc) return rounded(at(0), nullptr);
     if (op == Op::Mulacc) return fma(at(0), at(1), at(2));
-    if (!is_narrow_float(type) || computes(type)) return op == Op::Sqrt && is_narrow_float(type) ? narrow(widen(at(0)).op(op), type) : none();
+    if (!is_narrow_float(type) || computes(type))
+      return op == Op::Sqrt && is_narrow_float(type) ? narrow(widen(at(0)).op(op), type) : none();
     if (op == Op::Neg) return (at(0).bits(Type::U16) ^ 0x8000).bits(type);
     // f32 has 24 >= 2p + 2 bits for p = 11 and 8: rounding twice is rounding once for sums, products, quotients and roots (Figueroa, 1995).
     if (op == Op::Sqrt) return narrow(widen(at(0)).op(op), type);
@@ -208,15 +205,15 @@ class Legaliser {
   Expr extreme(Expr x, Expr y, bool greater) {
     const Type type = x.type();
     if (is_narrow_float(type) && !computes(type)) return narrow(extreme(widen(x), widen(y), greater), type);
-    if (can_.ordered_min_max && !is_narrow_float(type))
-      return greater ? x.op(Op::Max, y) : x.ins(Ins::Min, y);
+    if (can_.ordered_min_max && !is_narrow_float(type)) return greater ? x.op(Op::Max, y) : x.ins(Ins::Min, y);
     const Type word = unsigned_of(type_bits(type));
     const Expr tie = (greater ? x.bits(word) & y.bits(word) : x.bits(word) | y.bits(word)).bits(type);
     const Expr x_wins = (greater ? y < x : x < y) | (y != y);
     return select(x == y, tie, select(x_wins, x, y));
   }
 
-  /// TRUNC (none), floor, ceil and round. Away from the target's own trunc they are exact: x - trunc(x) is, and a step of one is while it matters.
+  /// TRUNC (none), floor, ceil and round. Away from the target's own trunc they are exact: x - trunc(x) is, and a step of one is while it
+  /// matters.
   Expr rounded(Expr x, const Ins* code) {
     const Type type = x.type();
     if (is_narrow_float(type)) return narrow(rounded(widen(x), code), type);
@@ -310,7 +307,8 @@ class Legaliser {
   }
 
   Expr instruction(Ins code, Type type) {
-    if ((code == Ins::ReduceMin || code == Ins::ReduceMax) && is_narrow_float(type) && !computes(type)) return narrow(widen(at(0)).ins(code), type);
+    if ((code == Ins::ReduceMin || code == Ins::ReduceMax) && is_narrow_float(type) && !computes(type))
+      return narrow(widen(at(0)).ins(code), type);
     if (ins_info(code).kind != InsKind::Pure) return none();
     const Expr x = at(0);
     const Type operand = x.type();

@@ -92,8 +92,8 @@ void check_unary(Op op, Type t) {
 }
 void check_ins(Ins code, Type t) {
   const int operands = ir::ins_info(code).sources;
-  check(std::string(ir::ins_info(code).name) + " " + std::string(ir::type_name(t)), std::vector<Type>(static_cast<std::size_t>(operands), t),
-        [&](ProgramBuilder& b, const std::vector<NodeId>& p) {
+  check(std::string(ir::ins_info(code).name) + " " + std::string(ir::type_name(t)),
+        std::vector<Type>(static_cast<std::size_t>(operands), t), [&](ProgramBuilder& b, const std::vector<NodeId>& p) {
           return operands == 1 ? b.ins(code, t, {p[0]}) : b.ins(code, t, {p[0], p[1]});
         });
 }
@@ -114,8 +114,9 @@ TEST_CASE("division by a literal needs no guard, except by 0 and -1") {
     check("by " + std::to_string(divisor), {Type::I32},
           [&](ProgramBuilder& b, const std::vector<NodeId>& p) { return b.op(Op::Cdiv, {p[0], b.i32(divisor)}); });
   }
-  const Program p = legalise(formula_kernel({Type::I32}, [](ProgramBuilder& b, const std::vector<NodeId>& v) { return b.op(Op::Cdiv, {v[0], b.i32(7)}); }),
-                             least_capable());
+  const Program p = legalise(
+      formula_kernel({Type::I32}, [](ProgramBuilder& b, const std::vector<NodeId>& v) { return b.op(Op::Cdiv, {v[0], b.i32(7)}); }),
+      least_capable());
   CHECK(count(p, Op::Where) == 0);
 }
 
@@ -141,8 +142,9 @@ TEST_CASE("legalised conversions mean the same") {
 }
 
 TEST_CASE("legalised bit casts give canonical NaN bits") {
-  const std::vector<std::pair<Type, Type>> pairs = {{Type::F16, Type::U16}, {Type::F16, Type::I16}, {Type::Bf16, Type::U16}, {Type::F32, Type::U32},
-                                                    {Type::F32, Type::I32}, {Type::F64, Type::U64}, {Type::U32, Type::F32}, {Type::I64, Type::F64}};
+  const std::vector<std::pair<Type, Type>> pairs = {{Type::F16, Type::U16}, {Type::F16, Type::I16}, {Type::Bf16, Type::U16},
+                                                    {Type::F32, Type::U32}, {Type::F32, Type::I32}, {Type::F64, Type::U64},
+                                                    {Type::U32, Type::F32}, {Type::I64, Type::F64}};
   for (const auto& [from, to] : pairs)
     check("bit cast " + std::string(ir::type_name(from)) + " to " + std::string(ir::type_name(to)), {from},
           [t = to](ProgramBuilder& b, const std::vector<NodeId>& p) { return b.bitcast(p[0], t); });

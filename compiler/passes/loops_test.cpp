@@ -36,8 +36,8 @@ Outcome run_with(const Program& p, std::uint64_t n) {
 
 TEST_CASE("marked loops unroll by their factor, whatever the count") {
   for (const int factor : {0, 1, 2, 3, 4, 7})
-    for (const std::optional<int> literal : {std::optional<int>(), std::optional<int>(-1), std::optional<int>(0), std::optional<int>(1), std::optional<int>(5),
-                                             std::optional<int>(8)}) {
+    for (const std::optional<int> literal : {std::optional<int>(), std::optional<int>(-1), std::optional<int>(0), std::optional<int>(1),
+                                             std::optional<int>(5), std::optional<int>(8)}) {
       const Program source = counting(literal, true, factor);
       std::vector<UnrollEvent> events;
       UnrollOptions options;
@@ -49,7 +49,8 @@ TEST_CASE("marked loops unroll by their factor, whatever the count") {
         if (p.graph.op(id) == Op::Range) CHECK(p.graph.arg_as<ir::RangeArg>(id)->axis_type == ir::AxisType::Loop);
       REQUIRE(events.size() == 1);
       CHECK(events[0].applied == (factor > 0 || literal));
-      for (const int n : {-2, 0, 1, 2, 3, 6, 9}) CHECK(same_outcome(source, run_with(source, static_cast<std::uint64_t>(n)), run_with(p, static_cast<std::uint64_t>(n))));
+      for (const int n : {-2, 0, 1, 2, 3, 6, 9})
+        CHECK(same_outcome(source, run_with(source, static_cast<std::uint64_t>(n)), run_with(p, static_cast<std::uint64_t>(n))));
     }
 }
 
@@ -108,17 +109,18 @@ TEST_CASE("invariant operations and safe loads leave loops, others stay") {
   const NodeId tile = b.shared("tile", Type::F32, 4);
   const NodeId outer = b.begin_range(n);
   const NodeId inner = b.begin_range(b.i32(4));
-  const NodeId root = b.op(Op::Sqrt, {x});                            // leaves both loops
+  const NodeId root = b.op(Op::Sqrt, {x});                             // leaves both loops
   const NodeId scaled = b.op(Op::Mul, {b.cast(outer, Type::F32), x});  // leaves the inner one
   const NodeId safe = b.load(tile, b.i32(2));                          // a literal place in shared memory: leaves both
   const NodeId unsafe = b.load(a, b.op(Op::Mul, {outer, b.i32(3)}));   // leaves the inner loop, which runs
   const NodeId divided = b.op(Op::Fdiv, {x, root});
   const NodeId c = b.begin_if(b.op(Op::Cmplt, {inner, b.i32(2)}));
-  const NodeId dear = b.op(Op::Fdiv, {root, x});   // only in a branch: stays
-  const NodeId cheap = b.op(Op::Add, {root, x});   // goes
+  const NodeId dear = b.op(Op::Fdiv, {root, x});  // only in a branch: stays
+  const NodeId cheap = b.op(Op::Add, {root, x});  // goes
   b.ins(ir::Ins::AtomicAdd, Type::F32, {b.index(tile, b.i32(0)), b.op(Op::Add, {dear, cheap})});
   b.end_if(c);
-  b.ins(ir::Ins::AtomicAdd, Type::F32, {b.index(tile, inner), b.op(Op::Add, {b.op(Op::Add, {scaled, safe}), b.op(Op::Add, {unsafe, divided})})});
+  b.ins(ir::Ins::AtomicAdd, Type::F32,
+        {b.index(tile, inner), b.op(Op::Add, {b.op(Op::Add, {scaled, safe}), b.op(Op::Add, {unsafe, divided})})});
   b.end_range(inner);
   b.end_range(outer);
   b.store(out, b.i32(0), x);
@@ -140,8 +142,11 @@ TEST_CASE("invariant operations and safe loads leave loops, others stay") {
   CHECK(depth([&](NodeId id) { return p.graph.op(id) == Op::Fdiv && p.graph.op(p.graph.source(id, 0)) == Op::Sqrt; }) == 3);
   CHECK(depth([&](NodeId id) { return p.graph.op(id) == Op::Add && p.graph.op(p.graph.source(id, 0)) == Op::Sqrt; }) == 0);
   // The tile is changed in the loops, so its load stays; the load of `a` may not run where the outer loop does not.
-  CHECK(depth([&](NodeId id) { return p.graph.op(id) == Op::Load && p.graph.op(p.graph.source(p.graph.source(id, 0), 0)) == Op::Buffer; }) == 2);
-  CHECK(depth([&](NodeId id) { return p.graph.op(id) == Op::Load && p.graph.op(p.graph.source(p.graph.source(id, 0), 0)) == Op::Param; }) == 1);
+  CHECK(depth([&](NodeId id) {
+          return p.graph.op(id) == Op::Load && p.graph.op(p.graph.source(p.graph.source(id, 0), 0)) == Op::Buffer;
+        }) == 2);
+  CHECK(depth([&](NodeId id) { return p.graph.op(id) == Op::Load && p.graph.op(p.graph.source(p.graph.source(id, 0), 0)) == Op::Param; }) ==
+        1);
 }
 
 TEST_CASE("a place stays in its loop, and goes only with what needs it") {
@@ -150,9 +155,9 @@ TEST_CASE("a place stays in its loop, and goes only with what needs it") {
   const NodeId n = b.scalar_param("n", Type::I32);
   const NodeId out = b.buffer_param("out", Type::I32, ir::Access::InOut);
   const NodeId range = b.begin_range(n);
-  const NodeId next = b.op(Op::Add, {x, b.i32(1)});      // cheap: would stay
-  const NodeId product = b.op(Op::Mul, {next, n});       // moves, and takes `next` along
-  const NodeId other = b.op(Op::Add, {x, b.i32(3)});     // stays
+  const NodeId next = b.op(Op::Add, {x, b.i32(1)});   // cheap: would stay
+  const NodeId product = b.op(Op::Mul, {next, n});    // moves, and takes `next` along
+  const NodeId other = b.op(Op::Add, {x, b.i32(3)});  // stays
   b.store(out, other, b.op(Op::Add, {product, range}));
   b.store(out, next, range);
   b.end_range(range);

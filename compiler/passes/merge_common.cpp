@@ -10,13 +10,17 @@ using namespace ir;
 
 namespace {
 
-/// Equal nodes meet in the graph's own table: made without a tag they have one id, the *key*. `known_` says which node of the new body holds a key's
-/// value in the scopes that are open, and, for loads, in which state of the memory.
+/// Equal nodes meet in the graph's own table: made without a tag they have one id, the *key*. `known_` says which node of the new body
+/// holds a key's value in the scopes that are open, and, for loads, in which state of the memory.
 class Merger {
  public:
   explicit Merger(Program program)
-      : structure_(structure_of(program).value_or(Structure{})), classes_(program), changed_(changed_classes(program, structure_, classes_)),
-        epoch_(static_cast<std::size_t>(classes_.count())), rw_(std::move(program)), graph_(rw_.graph()) {}
+      : structure_(structure_of(program).value_or(Structure{})),
+        classes_(program),
+        changed_(changed_classes(program, structure_, classes_)),
+        epoch_(static_cast<std::size_t>(classes_.count())),
+        rw_(std::move(program)),
+        graph_(rw_.graph()) {}
 
   Program run() {
     scopes_.emplace_back();
@@ -130,8 +134,8 @@ class Merger {
   std::uint32_t next_epoch_ = 1;
   Rewriter rw_;
   const Graph& graph_;
-  std::vector<Value> known_;                 // by key
-  std::vector<std::vector<Known>> scopes_;   // what to restore when a scope closes
+  std::vector<Value> known_;                // by key
+  std::vector<std::vector<Known>> scopes_;  // what to restore when a scope closes
   std::vector<NodeId> sources_, key_sources_;
 };
 

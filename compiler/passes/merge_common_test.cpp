@@ -44,10 +44,13 @@ TEST_CASE("loads merge until something may write their place") {
   };
   CHECK(loads([](ProgramBuilder&, NodeId, NodeId, NodeId) {}) == 1);
   CHECK(loads([](ProgramBuilder& b, NodeId, NodeId, NodeId s) { b.store(s, b.i32(0), b.i32(1)); }) == 1);
-  CHECK(loads([](ProgramBuilder& b, NodeId, NodeId o, NodeId) { b.store(o, b.i32(0), b.i32(1)); }) == 2);  // a launch may pass one vector twice
+  CHECK(loads([](ProgramBuilder& b, NodeId, NodeId o, NodeId) { b.store(o, b.i32(0), b.i32(1)); }) ==
+        2);  // a launch may pass one vector twice
   CHECK(loads([](ProgramBuilder& b, NodeId, NodeId, NodeId) { b.barrier(); }) == 2);
   CHECK(loads([](ProgramBuilder& b, NodeId, NodeId, NodeId) { b.ins(ir::Ins::WarpBarrier, Type::Void, {}); }) == 2);
-  CHECK(loads([](ProgramBuilder& b, NodeId, NodeId o, NodeId) { b.ins(ir::Ins::AtomicAdd, Type::I32, {b.index(o, b.i32(1)), b.i32(1)}); }) == 2);
+  CHECK(loads([](ProgramBuilder& b, NodeId, NodeId o, NodeId) {
+          b.ins(ir::Ins::AtomicAdd, Type::I32, {b.index(o, b.i32(1)), b.i32(1)});
+        }) == 2);
   CHECK(loads([](ProgramBuilder& b, NodeId a, NodeId, NodeId) {
           const NodeId range = b.begin_range(b.length(b.slot_of(a)));
           b.store(a, range, b.i32(1));

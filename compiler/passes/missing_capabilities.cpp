@@ -57,7 +57,8 @@ class Requirements {
     if ((op == Op::Param || op == Op::Buffer) && space_of(graph_, id) != AddressSpace::None) {
       if (!can_.f16_storage && (t == Type::F16 || t == Type::Bf16))
         need(id, "keeps " + name(t) + " in memory", target() + " has no 16-bit storage");
-      if (!can_.small_ints && is_int(t) && type_bits(t) < 32) need(id, "keeps " + name(t) + " in memory", target() + " has no small integers");
+      if (!can_.small_ints && is_int(t) && type_bits(t) < 32)
+        need(id, "keeps " + name(t) + " in memory", target() + " has no small integers");
     }
   }
 
@@ -75,14 +76,15 @@ class Requirements {
     const bool narrow = operand == Type::F16 || operand == Type::Bf16;
     if ((op == Op::Fdiv || op == Op::Reciprocal) && operand != Type::F64 && !can_.divide_f32)
       need(id, "divides " + name(operand), target() + " has no correctly rounded division");
-    if (op == Op::Sqrt && operand != Type::F64 && !can_.sqrt_f32) need(id, "takes roots of " + name(operand), target() + " has no correctly rounded root");
+    if (op == Op::Sqrt && operand != Type::F64 && !can_.sqrt_f32)
+      need(id, "takes roots of " + name(operand), target() + " has no correctly rounded root");
     if (op == Op::Mulacc && operand == Type::F32 && !can_.fma_f32 && !can_.f64)
       need(id, "uses fma on f32", target() + " has neither an exact fma nor f64 to write it out with");
     if (op == Op::Mulacc && operand == Type::F64 && !can_.fma_f64 && !can_.i64)
       need(id, "uses fma on f64", target() + " has neither an exact fma nor 64-bit integers to write it out with");
     if (op == Op::Mulacc && operand == Type::Bf16 && !can_.f64) need(id, "uses fma on bf16", target() + " has no f64 to write it out with");
-    const bool arithmetic = op == Op::Add || op == Op::Sub || op == Op::Mul || op == Op::Fdiv || op == Op::Sqrt || op == Op::Mulacc ||
-                            op == Op::Reciprocal;
+    const bool arithmetic =
+        op == Op::Add || op == Op::Sub || op == Op::Mul || op == Op::Fdiv || op == Op::Sqrt || op == Op::Mulacc || op == Op::Reciprocal;
     if (arithmetic && (operand == Type::F32 || narrow) && !can_.denormals_f32)
       need(id, "computes in f32", target() + " may flush denormal numbers");
   }

@@ -56,8 +56,8 @@ Expr integer_for_bf16(Expr x) {
   const Type word = ir::type_bits(x.type()) == 64 ? Type::U64 : Type::U32;
   const Expr negative = is_signed ? x < 0 : x.wrap(x.rw->boolean(false));
   Expr m = (is_signed ? select(negative, -x, x) : x).to(word);
-  // f32 holds 24 bits exactly. Where there are more, a stretch of low bits becomes one sticky bit, which must lie at least two below the 8 bits
-  // that bf16 keeps: from 2^t on the lowest t - 9 bits or fewer may go.
+  // f32 holds 24 bits exactly. Where there are more, a stretch of low bits becomes one sticky bit, which must lie at least two below the 8
+  // bits that bf16 keeps: from 2^t on the lowest t - 9 bits or fewer may go.
   const auto squeeze = [&](int low_bits, int from) {
     const Expr lost = (m & ((ir::Int128{1} << low_bits) - 1)) != 0;
     const Expr kept = ((m >> low_bits) << low_bits) | select(lost, m.lit(ir::Int128{1} << low_bits), m.lit(0));

@@ -15,7 +15,9 @@ namespace {
 /// Runs passes on a program and stops at the first fault, or at the pass the caller asked for.
 class Run {
  public:
-  Run(Program program, const PipelineOptions& options) : options_(options), program_(std::move(program)) { verify("the program as it came in"); }
+  Run(Program program, const PipelineOptions& options) : options_(options), program_(std::move(program)) {
+    verify("the program as it came in");
+  }
 
   bool goes_on() const { return failures_.empty() && !stopped_; }
   const Program& program() const { return program_; }
@@ -49,8 +51,13 @@ class Run {
     const std::vector<spec::ProgramFailure> faults = spec::verify_program(program_, 5);
     if (options_.time_sink) options_.time_sink("verify", Clock::now() - start);
     if (faults.empty()) return;
-    failures_.push_back({DiagnosticKind::InternalError, Severity::Error, program_.range,
-                         "kernel `" + program_.name + "` is malformed after " + std::string(after) + ": " + spec::describe(program_, faults), {}, {}});
+    failures_.push_back(
+        {DiagnosticKind::InternalError,
+         Severity::Error,
+         program_.range,
+         "kernel `" + program_.name + "` is malformed after " + std::string(after) + ": " + spec::describe(program_, faults),
+         {},
+         {}});
   }
 
   const PipelineOptions& options_;
@@ -175,9 +182,10 @@ void lower(Run& run, const ir::Capabilities& capabilities, const PipelineOptions
 }  // namespace
 
 const std::vector<std::string_view>& pass_names() {
-  static const std::vector<std::string_view> names = {
-      "insert_checks", "split_variables", "forward_stores",  "fold",       "unroll",   "prove_conditions", "convert_branches",
-      "merge_common",  "reduce_strength", "hoist_invariants", "remove_dead", "round_once", "emulate_warps",    "legalise",         "compact"};
+  static const std::vector<std::string_view> names = {"insert_checks",   "split_variables",  "forward_stores",   "fold",
+                                                      "unroll",          "prove_conditions", "convert_branches", "merge_common",
+                                                      "reduce_strength", "hoist_invariants", "remove_dead",      "round_once",
+                                                      "emulate_warps",   "legalise",         "compact"};
   return names;
 }
 
@@ -187,13 +195,15 @@ Result<Program, std::vector<Diagnostic>> optimise(Program program, const Pipelin
   return std::move(run).finish();
 }
 
-Result<Program, std::vector<Diagnostic>> lower_for_target(Program program, const ir::Capabilities& capabilities, const PipelineOptions& options) {
+Result<Program, std::vector<Diagnostic>> lower_for_target(Program program, const ir::Capabilities& capabilities,
+                                                          const PipelineOptions& options) {
   Run run(std::move(program), options);
   lower(run, capabilities, options);
   return std::move(run).finish();
 }
 
-Result<Program, std::vector<Diagnostic>> run_pipeline(Program program, const ir::Capabilities& capabilities, const PipelineOptions& options) {
+Result<Program, std::vector<Diagnostic>> run_pipeline(Program program, const ir::Capabilities& capabilities,
+                                                      const PipelineOptions& options) {
   Run run(std::move(program), options);
   optimise(run, options);
   if (run.goes_on()) lower(run, capabilities, options);

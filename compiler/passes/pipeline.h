@@ -44,11 +44,13 @@ const std::vector<std::string_view>& pass_names();
 /// The part that knows no target. Requires a well-formed program. Fails only by a fault of a pass (internal-error, naming it).
 Result<ir::Program, std::vector<Diagnostic>> optimise(ir::Program program, const PipelineOptions& options);
 
-/// The part for one target, after optimise: decisions of the policy, missing capabilities as diagnostics, then legalisation. The program that comes
-/// back holds only what `capabilities` promises and gives the interpreter's bits.
-Result<ir::Program, std::vector<Diagnostic>> lower_for_target(ir::Program program, const ir::Capabilities& capabilities, const PipelineOptions& options);
+/// The part for one target, after optimise: decisions of the policy, missing capabilities as diagnostics, then legalisation. The program
+/// that comes back holds only what `capabilities` promises and gives the interpreter's bits.
+Result<ir::Program, std::vector<Diagnostic>> lower_for_target(ir::Program program, const ir::Capabilities& capabilities,
+                                                              const PipelineOptions& options);
 
 /// Both parts.
-Result<ir::Program, std::vector<Diagnostic>> run_pipeline(ir::Program program, const ir::Capabilities& capabilities, const PipelineOptions& options);
+Result<ir::Program, std::vector<Diagnostic>> run_pipeline(ir::Program program, const ir::Capabilities& capabilities,
+                                                          const PipelineOptions& options);
 
 }  // namespace sarek::passes

@@ -176,8 +176,8 @@ TEST_CASE("integers at their limits, and literals, have one answer at every leve
     Op op;
     std::int64_t x, y, right;
   };
-  const Case cases[] = {{Op::Cdiv, 5, 0, 5},  {Op::Cmod, 5, 0, 0}, {Op::Cdiv, INT32_MIN, -1, INT32_MIN}, {Op::Cmod, INT32_MIN, -1, 0},
-                        {Op::Shl, 1, 32, 1},  {Op::Add, INT32_MAX, 1, INT32_MIN}};
+  const Case cases[] = {{Op::Cdiv, 5, 0, 5},          {Op::Cmod, 5, 0, 0}, {Op::Cdiv, INT32_MIN, -1, INT32_MIN},
+                        {Op::Cmod, INT32_MIN, -1, 0}, {Op::Shl, 1, 32, 1}, {Op::Add, INT32_MAX, 1, INT32_MIN}};
   const std::uint32_t literals[] = {0x3dcccccd, 0x7f7fffff, 0x00000001, 0x80000000, 0x7f800000};
   for (int level = 0; level <= 3; ++level) {
     PipelineOptions options;
@@ -190,14 +190,14 @@ TEST_CASE("integers at their limits, and literals, have one answer at every leve
                                                    }),
                                     least_capable(), options);
         REQUIRE(p);
-        CHECK(run_straight(*p, {static_cast<std::uint32_t>(c.x), static_cast<std::uint32_t>(c.y)})[0] == static_cast<std::uint32_t>(c.right));
+        CHECK(run_straight(*p, {static_cast<std::uint32_t>(c.x), static_cast<std::uint32_t>(c.y)})[0] ==
+              static_cast<std::uint32_t>(c.right));
       }
     for (const std::uint32_t bits : literals) {
-      const auto p = run_pipeline(formula_kernel({Type::I32},
-                                                 [&](ProgramBuilder& b, const std::vector<NodeId>&) {
-                                                   return b.constant(Type::F32, *ir::value_of(bits, Type::F32));
-                                                 }),
-                                  least_capable(), options);
+      const auto p = run_pipeline(
+          formula_kernel({Type::I32}, [&](ProgramBuilder& b,
+                                          const std::vector<NodeId>&) { return b.constant(Type::F32, *ir::value_of(bits, Type::F32)); }),
+          least_capable(), options);
       REQUIRE(p);
       CHECK(run_straight(*p, {0})[0] == bits);
     }

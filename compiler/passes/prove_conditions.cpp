@@ -31,7 +31,10 @@ std::optional<bool> decided_by_intervals(const Graph& graph, spec::BoundsTable& 
 class Prover {
  public:
   explicit Prover(Program program)
-      : structure_(structure_of(program).value_or(Structure{})), rw_(std::move(program)), graph_(rw_.graph()), bounds_(graph_, &rw_.program()) {}
+      : structure_(structure_of(program).value_or(Structure{})),
+        rw_(std::move(program)),
+        graph_(rw_.graph()),
+        bounds_(graph_, &rw_.program()) {}
 
   Program run() {
     const std::vector<NodeId>& body = rw_.body();

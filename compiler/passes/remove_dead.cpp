@@ -28,8 +28,14 @@ class VariableSet {
 class Liveness {
  public:
   Liveness(const Program& program, const Structure& structure, const MemoryClasses& classes, bool keep_loads)
-      : program_(program), graph_(program.graph), structure_(structure), classes_(classes), keep_loads_(keep_loads), position_(graph_.size(), -1),
-        live_(program.body.size()), needless_(program.body.size()) {
+      : program_(program),
+        graph_(program.graph),
+        structure_(structure),
+        classes_(classes),
+        keep_loads_(keep_loads),
+        position_(graph_.size(), -1),
+        live_(program.body.size()),
+        needless_(program.body.size()) {
     for (std::size_t at = 0; at < program.body.size(); ++at) position_[program.body[at].index()] = static_cast<int>(at);
   }
 

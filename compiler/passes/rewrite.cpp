@@ -175,7 +175,8 @@ Program compact(Program program) {
     const Node& node = program.graph[id];
     sources.clear();
     for (const NodeId s : program.graph.sources(id)) sources.push_back(now[s.index()]);
-    now[id.index()] = fresh.make_raw(node.op, node.type, sources, Arg(program.graph.arg(id)), is_leaf(program.graph, id) ? 0 : tag++, node.range);
+    now[id.index()] =
+        fresh.make_raw(node.op, node.type, sources, Arg(program.graph.arg(id)), is_leaf(program.graph, id) ? 0 : tag++, node.range);
     id = now[id.index()];
   }
   program.graph = std::move(fresh);

@@ -1,9 +1,9 @@
 // The engine on which every pass stands: a walk over a program's body that keeps, replaces, drops and inserts nodes. It knows leaves,
 // scopes and fresh tags; it decides nothing about meaning.
 //
-// Graphs only grow, so a pass need not copy what it leaves alone: the Rewriter takes the program, appends the nodes that changed to its graph
-// and writes a new body. An untouched node keeps its id. What no body mentions any more is dropped by compact(), once, at the end of the
-// pipeline.
+// Graphs only grow, so a pass need not copy what it leaves alone: the Rewriter takes the program, appends the nodes that changed to its
+// graph and writes a new body. An untouched node keeps its id. What no body mentions any more is dropped by compact(), once, at the end of
+// the pipeline.
 #pragma once
 
 #include <initializer_list>

@@ -47,8 +47,8 @@ class Rounder {
  private:
   // --- proofs, on nodes of the new body ----------------------------------------------------------------------------------------------
 
-  /// The integers that a float node can be, when it can be nothing else (no fraction, NaN or infinity, and no rounding on the way: every partial result
-  /// stays within `limit`).
+  /// The integers that a float node can be, when it can be nothing else (no fraction, NaN or infinity, and no rounding on the way: every
+  /// partial result stays within `limit`).
   std::optional<spec::Interval> integer_values(NodeId id, Int128 limit, int depth = kDepth) {
     if (depth == 0) return std::nullopt;
     const auto inside = [&](spec::Interval i) { return i.lo >= -limit && i.hi <= limit ? std::optional(i) : std::nullopt; };
@@ -101,12 +101,14 @@ class Rounder {
       return x && holds(graph_.source(id, first + 1), narrow, depth - 1) ? x : std::nullopt;
     }
     // 11 + 11 bits, and exponents from 2^-48 to 2^32: an f32 holds every product of two f16.
-    if (op == Op::Mul && narrow == Type::F32 && holds(graph_.source(id, 0), Type::F16, depth - 1) && holds(graph_.source(id, 1), Type::F16, depth - 1))
+    if (op == Op::Mul && narrow == Type::F32 && holds(graph_.source(id, 0), Type::F16, depth - 1) &&
+        holds(graph_.source(id, 1), Type::F16, depth - 1))
       return "the product of two f16 is exact in f32";
     const Int128 limit = Int128{1} << significand_bits(narrow);
     if (narrow != Type::F16)
       if (const std::optional<spec::Interval> i = integer_values(id, limit))
-        return "the value is an integer from " + spec::to_text(i->lo) + " to " + spec::to_text(i->hi) + ", which " + target + " holds exactly";
+        return "the value is an integer from " + spec::to_text(i->lo) + " to " + spec::to_text(i->hi) + ", which " + target +
+               " holds exactly";
     return std::nullopt;
   }
 
@@ -146,8 +148,8 @@ class Rounder {
                          type == Type::F32 && narrow == Type::F16};
     const int p = significand_bits(narrow), q = significand_bits(type);
     if (basic && q >= 2 * p + 2)
-      c.proof = "the operands are " + n + " values and " + std::to_string(q) + " >= 2 * " + std::to_string(p) +
-                " + 2, so rounding to " + w + " first is innocuous (Figueroa 1995)";
+      c.proof = "the operands are " + n + " values and " + std::to_string(q) + " >= 2 * " + std::to_string(p) + " + 2, so rounding to " +
+                w + " first is innocuous (Figueroa 1995)";
     if (!decide_(c)) return {};
     std::vector<NodeId> sources;
     for (std::size_t i = 0; i < count; ++i) sources.push_back(in_narrow(graph_.source(wide, i), narrow));

@@ -168,7 +168,8 @@ TEST_CASE("what the target lacks is named once, at its first use, before anythin
     CHECK(d.kind == DiagnosticKind::MissingCapability);
     messages.push_back(d.message);
   }
-  CHECK(messages == std::vector<std::string>{"kernel `k` has blocks of 2048 threads, but OpenCL allows 1024", "kernel `k` uses f64, but OpenCL has no 64-bit floats",
+  CHECK(messages == std::vector<std::string>{"kernel `k` has blocks of 2048 threads, but OpenCL allows 1024",
+                                             "kernel `k` uses f64, but OpenCL has no 64-bit floats",
                                              "kernel `k` uses atomic_add on f32, but OpenCL has no such atomic operation",
                                              "kernel `k` computes SIN, but there is no correctly defined SIN yet"});
   CHECK(found[2].range == place);

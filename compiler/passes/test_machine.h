@@ -1,5 +1,6 @@
-// Running and making whole programs in tests of the passes. The machine runs one thread at a time with compiler/ir/evaluate and maps: slow and obvious,
-// and independent of the interpreter. The generator makes typed, terminating programs with variables, arrays, branches, loops and gates.
+// Running and making whole programs in tests of the passes. The machine runs one thread at a time with compiler/ir/evaluate and maps: slow
+// and obvious, and independent of the interpreter. The generator makes typed, terminating programs with variables, arrays, branches, loops
+// and gates.
 #pragma once
 
 #include "compiler/passes/test_support.h"
@@ -8,8 +9,8 @@ namespace sarek::passes::test {
 
 /// What a launch gives to a program with `threads` threads in one block along x.
 struct Input {
-  std::map<int, std::uint64_t> scalars;                   // by slot
-  std::map<int, std::vector<std::uint64_t>> buffers;      // by slot; cells as bits
+  std::map<int, std::uint64_t> scalars;               // by slot
+  std::map<int, std::vector<std::uint64_t>> buffers;  // by slot; cells as bits
   int threads = 1;
 };
 
@@ -18,8 +19,8 @@ struct Outcome {
   bool trapped = false;
 };
 
-/// Runs the threads one after the other, each up to the next barrier: for programs whose barriers stand outside of branches and loops, and without warp
-/// instructions. Throws on an access out of bounds, on nodes that have no meaning here, and after ten million steps.
+/// Runs the threads one after the other, each up to the next barrier: for programs whose barriers stand outside of branches and loops, and
+/// without warp instructions. Throws on an access out of bounds, on nodes that have no meaning here, and after ten million steps.
 inline Outcome run(const Program& program, const Input& input) {
   const ir::Graph& g = program.graph;
   const auto structure = ir::structure_of(program).value();
@@ -39,15 +40,16 @@ inline Outcome run(const Program& program, const Input& input) {
     std::map<NodeId, std::vector<std::uint64_t>>& variables = threads[thread].variables;
     const auto cell = [&](NodeId place) -> std::uint64_t& {
       const NodeId buffer = g.source(place, 0);
-      const auto index = static_cast<std::int64_t>(g.type(g.source(place, 1)) == Type::I32
-                                                       ? static_cast<std::int32_t>(value[g.source(place, 1).index()])
-                                                       : static_cast<std::int64_t>(value[g.source(place, 1).index()]));
+      const auto index =
+          static_cast<std::int64_t>(g.type(g.source(place, 1)) == Type::I32 ? static_cast<std::int32_t>(value[g.source(place, 1).index()])
+                                                                            : static_cast<std::int64_t>(value[g.source(place, 1).index()]));
       const auto& p = *g.arg_as<ir::ParamArg>(buffer);
       std::vector<std::uint64_t>& cells = p.space == ir::AddressSpace::Global  ? out.buffers.at(p.slot)
                                           : p.space == ir::AddressSpace::Local ? shared[buffer]
                                                                                : variables[buffer];
       if (p.space != ir::AddressSpace::Global && cells.empty()) cells.resize(static_cast<std::size_t>(*p.size));
-      if (index < 0 || index >= static_cast<std::int64_t>(cells.size())) throw std::runtime_error("index out of bounds: " + ir::render(g, place));
+      if (index < 0 || index >= static_cast<std::int64_t>(cells.size()))
+        throw std::runtime_error("index out of bounds: " + ir::render(g, place));
       return cells[static_cast<std::size_t>(index)];
     };
     std::size_t& at = threads[thread].at;
@@ -114,7 +116,8 @@ inline Outcome run(const Program& program, const Input& input) {
 inline bool same_outcome(const Program& program, const Outcome& a, const Outcome& b) {
   if (a.trapped != b.trapped) return false;
   for (const auto& [slot, cells] : a.buffers) {
-    const Type t = program.params[static_cast<std::size_t>(program.slots[static_cast<std::size_t>(slot)].param)].element.fields.front().type;
+    const Type t =
+        program.params[static_cast<std::size_t>(program.slots[static_cast<std::size_t>(slot)].param)].element.fields.front().type;
     const std::vector<std::uint64_t>& others = b.buffers.at(slot);
     for (std::size_t i = 0; i < cells.size(); ++i)
       if (!same_value(t, cells[i], others[i])) return false;
@@ -173,7 +176,8 @@ class Generator {
   }
 
  private:
-  inline static const std::vector<Type> kTypes = {Type::I32, Type::U32, Type::F32, Type::Bool, Type::I64, Type::F64, Type::F16, Type::U8, Type::Bf16};
+  inline static const std::vector<Type> kTypes = {Type::I32, Type::U32, Type::F32, Type::Bool, Type::I64,
+                                                  Type::F64, Type::F16, Type::U8,  Type::Bf16};
 
   std::uint64_t below(std::uint64_t n) { return random_() % n; }
   std::vector<NodeId>& scope() {
@@ -192,7 +196,8 @@ class Generator {
 
   NodeId literal(Type t) {
     const std::vector<std::uint64_t> edges = edge_values(t);
-    if (below(3) == 0 && t != Type::Bool) return ir::is_float(t) ? b_.float_constant(t, static_cast<double>(below(5)) - 2) : b_.int_constant(t, below(9));
+    if (below(3) == 0 && t != Type::Bool)
+      return ir::is_float(t) ? b_.float_constant(t, static_cast<double>(below(5)) - 2) : b_.int_constant(t, below(9));
     return b_.constant(t, *ir::value_of(edges[below(edges.size())], t));
   }
 
@@ -206,8 +211,10 @@ class Generator {
     const std::size_t k = static_cast<std::size_t>(std::find(kTypes.begin(), kTypes.end(), t) - kTypes.begin());
     switch (below(8)) {
       case 0: return keep(b_.get(variables_[k]));
-      case 1: return keep(below(2) ? b_.load(arrays_[k], b_.i32(static_cast<std::int64_t>(below(4)))) : b_.load(arrays_[k], small_index(3)));
-      case 2: return keep(below(3) ? b_.load(buffers_[k], small_index(7)) : b_.load(buffers_[k], small_index(7), again(t), again(Type::Bool)));
+      case 1:
+        return keep(below(2) ? b_.load(arrays_[k], b_.i32(static_cast<std::int64_t>(below(4)))) : b_.load(arrays_[k], small_index(3)));
+      case 2:
+        return keep(below(3) ? b_.load(buffers_[k], small_index(7)) : b_.load(buffers_[k], small_index(7), again(t), again(Type::Bool)));
       case 3: return keep(b_.op(Op::Where, {again(Type::Bool), again(t), again(t)}));
       case 4: {
         const Type from = kTypes[any_type()];
@@ -232,7 +239,8 @@ class Generator {
         default: return keep(b_.op(ops[below(5)], {again(t), again(t)}));
       }
     }
-    const Op ops[] = {Op::Add, Op::Sub, Op::Mul, Op::Cdiv, Op::Cmod, Op::Shl, Op::Shr, Op::And, Op::Or, Op::Xor, Op::Max, Op::Floordiv, Op::Floormod};
+    const Op ops[] = {Op::Add, Op::Sub, Op::Mul, Op::Cdiv, Op::Cmod,     Op::Shl,     Op::Shr,
+                      Op::And, Op::Or,  Op::Xor, Op::Max,  Op::Floordiv, Op::Floormod};
     return keep(b_.op(ops[below(13)], {again(t), again(t)}));
   }
 
@@ -273,7 +281,8 @@ class Generator {
       case 7: {
         const NodeId n = below(2) ? b_.i32(static_cast<std::int64_t>(below(7)) - 1) : b_.op(Op::Sub, {small_index(7), b_.i32(2)});
         const NodeId range =
-            below(3) ? b_.begin_range(n) : b_.op(Op::Range, {n}, ir::RangeArg{{1000 + next_loop_++, static_cast<int>(below(4))}, ir::AxisType::Unroll});
+            below(3) ? b_.begin_range(n)
+                     : b_.op(Op::Range, {n}, ir::RangeArg{{1000 + next_loop_++, static_cast<int>(below(4))}, ir::AxisType::Unroll});
         scopes_.push_back({range});
         block(depth);
         scopes_.pop_back();

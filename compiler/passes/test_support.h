@@ -1,5 +1,5 @@
-// What the tests of the passes share: small kernels of one formula, the values at which formulas go wrong, and two ways to run a program: straight-line
-// ones right here, value by value with compiler/ir/evaluate, and any program with the interpreter.
+// What the tests of the passes share: small kernels of one formula, the values at which formulas go wrong, and two ways to run a program:
+// straight-line ones right here, value by value with compiler/ir/evaluate, and any program with the interpreter.
 #pragma once
 
 #include <algorithm>
@@ -51,9 +51,28 @@ inline std::vector<std::uint64_t> edge_values(Type t) {
     const std::uint64_t infinity = ((1ull << exponent_bits) - 1) << mantissa;
     const std::uint64_t one = ((1ull << (exponent_bits - 1)) - 1) << mantissa;
     const std::uint64_t unit = 1ull << mantissa;
-    for (const std::uint64_t m : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{2}, unit - 1, unit, unit + 1, one - unit, one - unit - 1, one - 1, one,
-                                  one + 1, one + unit / 2, one + unit, one + unit + unit / 4, one + 3 * unit + 5, infinity - 1, infinity - unit,
-                                  infinity - 2, infinity, infinity | (unit / 2), one - 3 * unit + unit / 3, one + 9 * unit})
+    for (const std::uint64_t m : {std::uint64_t{0},
+                                  std::uint64_t{1},
+                                  std::uint64_t{2},
+                                  unit - 1,
+                                  unit,
+                                  unit + 1,
+                                  one - unit,
+                                  one - unit - 1,
+                                  one - 1,
+                                  one,
+                                  one + 1,
+                                  one + unit / 2,
+                                  one + unit,
+                                  one + unit + unit / 4,
+                                  one + 3 * unit + 5,
+                                  infinity - 1,
+                                  infinity - unit,
+                                  infinity - 2,
+                                  infinity,
+                                  infinity | (unit / 2),
+                                  one - 3 * unit + unit / 3,
+                                  one + 9 * unit})
       for (const std::uint64_t sign : {std::uint64_t{0}, std::uint64_t{1} << (bits - 1)}) v.push_back(m | sign);
     for (const int b : {7, 8, 15, 16, 31, 32, 63, 64}) {
       const std::uint64_t power = one + static_cast<std::uint64_t>(b) * unit;
@@ -77,7 +96,8 @@ inline std::uint64_t random_value(Type t, std::mt19937_64& random) {
 inline bool same_value(Type t, std::uint64_t a, std::uint64_t b) { return ir::canonical_nan(t, a) == ir::canonical_nan(t, b); }
 
 /// A kernel with one scalar parameter per type that stores what `formula` makes of them.
-inline Program formula_kernel(const std::vector<Type>& operands, const std::function<NodeId(ProgramBuilder&, const std::vector<NodeId>&)>& formula) {
+inline Program formula_kernel(const std::vector<Type>& operands,
+                              const std::function<NodeId(ProgramBuilder&, const std::vector<NodeId>&)>& formula) {
   ProgramBuilder b("formula");
   std::vector<NodeId> values;
   for (std::size_t i = 0; i < operands.size(); ++i) values.push_back(b.scalar_param("p" + std::to_string(i), operands[i]));

@@ -75,9 +75,9 @@ class Unroller {
     const bool bounded = graph_.type(graph_.source(range, 0)) != Type::Void;
     const auto size = static_cast<std::int64_t>(close - open - 1);
     const std::optional<std::int64_t> count = bounded ? integer_literal(graph_, rw_.now(graph_.source(range, 0))) : std::nullopt;
-    const bool innermost = std::none_of(rw_.body().begin() + static_cast<std::ptrdiff_t>(open) + 1,
-                                        rw_.body().begin() + static_cast<std::ptrdiff_t>(close),
-                                        [&](NodeId id) { return graph_.op(id) == Op::Range; });
+    const bool innermost =
+        std::none_of(rw_.body().begin() + static_cast<std::ptrdiff_t>(open) + 1, rw_.body().begin() + static_cast<std::ptrdiff_t>(close),
+                     [&](NodeId id) { return graph_.op(id) == Op::Range; });
     if (!q.marked) {
       const bool small = options_.allow_automatic && count && *count > 1 && *count <= options_.automatic_turns &&
                          *count * size <= options_.automatic_operations && innermost;
@@ -101,7 +101,8 @@ class Unroller {
     const std::int64_t turns = count ? std::clamp<std::int64_t>(*count, 0, factor) : factor;
     if (turns > 1 && turns > options_.requested_operations / std::max<std::int64_t>(size, 1)) {
       report(range, false,
-             std::to_string(turns) + " copies of " + std::to_string(size) + " operations exceed " + std::to_string(options_.requested_operations));
+             std::to_string(turns) + " copies of " + std::to_string(size) + " operations exceed " +
+                 std::to_string(options_.requested_operations));
       return rolled(open, close, copies);
     }
     if (count && *count <= factor) {

@@ -1,5 +1,5 @@
-// split_variables, forward_stores and remove_dead: what becomes of register variables. Their tests share a file because each shows what the one before
-// it made possible.
+// split_variables, forward_stores and remove_dead: what becomes of register variables. Their tests share a file because each shows what the
+// one before it made possible.
 #include <catch2/catch_test_macros.hpp>
 
 #include "compiler/passes/passes.h"

@@ -105,7 +105,7 @@ class BodyChecker {
   struct Scoped {
     bool is_constant = false;
     std::uint32_t local = 0;
-    TypeId type;                       // constants
+    TypeId type;  // constants
     std::vector<std::uint64_t> cells;
     SourceRange range;
   };
@@ -138,7 +138,8 @@ class BodyChecker {
 
   // --- types (check_types.cpp)
   TypeId resolve_named(const syntax::NamedType& type);
-  std::optional<std::vector<TypeId>> type_arguments(syntax::List<syntax::TypeArg> args, std::size_t count, SourceRange range, std::string_view of);
+  std::optional<std::vector<TypeId>> type_arguments(syntax::List<syntax::TypeArg> args, std::size_t count, SourceRange range,
+                                                    std::string_view of);
 
   // --- expressions
   const Scoped* lookup(std::string_view name) const;
@@ -162,7 +163,8 @@ class BodyChecker {
   Expr* check_bitcast(const syntax::CallExpr& e);
   Expr* constructor(std::uint32_t def, std::uint32_t ctor, syntax::List<syntax::TypeArg> type_args, bool has_args,
                     syntax::List<const syntax::Expr*> args, SourceRange range, TypeId want);
-  Expr* bare_constructor(const syntax::Name& name, bool has_args, syntax::List<const syntax::Expr*> args, SourceRange range, TypeId want, bool& found);
+  Expr* bare_constructor(const syntax::Name& name, bool has_args, syntax::List<const syntax::Expr*> args, SourceRange range, TypeId want,
+                         bool& found);
   Expr* constant_cells(TypeId type, const std::vector<std::uint64_t>& cells, SourceRange range);
   /// Parentheses around operands belong to no node of the tree: the range with those that its text needs.
   SourceRange balanced(SourceRange range) const;
@@ -204,7 +206,7 @@ class BodyChecker {
   Inference infer;
   std::vector<Scope> scopes;
   std::map<std::string, TypeId, std::less<>> type_names;
-  TypeId result;              // of the function
+  TypeId result;  // of the function
   SourceRange result_range;
   int loop_depth = 0;
   Function* function = nullptr;

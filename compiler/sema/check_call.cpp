@@ -8,7 +8,8 @@ namespace sarek::sema {
 bool BodyChecker::wrong_count(std::string_view what, std::size_t wanted, std::size_t given, SourceRange range) {
   if (wanted == given) return false;
   report(DiagnosticKind::WrongArgumentCount, range,
-         std::string(what) + " takes " + std::to_string(wanted) + (wanted == 1 ? " argument" : " arguments") + ", not " + std::to_string(given));
+         std::string(what) + " takes " + std::to_string(wanted) + (wanted == 1 ? " argument" : " arguments") + ", not " +
+             std::to_string(given));
   return true;
 }
 
@@ -25,14 +26,16 @@ Expr* BodyChecker::check_call(const syntax::CallExpr& e, TypeId want) {
       if (entity && entity->kind == EntityKind::Module) {
         File& other = module.files[entity->index];
         const auto found = other.names.find(member.name.text);
-        if (found != other.names.end() && found->second.kind == EntityKind::Function) return call_function(e, module.functions[found->second.index], want);
+        if (found != other.names.end() && found->second.kind == EntityKind::Function)
+          return call_function(e, module.functions[found->second.index], want);
         report(DiagnosticKind::UnknownName, member.name.range,
                "module `" + std::string(base->name.text) + "` has no function `" + std::string(member.name.text) + "`");
         return check_rest();
       }
       if (entity && entity->kind == EntityKind::Record && types.def(entity->index).is_variant) {
         const int ctor = types.def(entity->index).constructor(member.name.text);
-        if (ctor >= 0) return constructor(entity->index, static_cast<std::uint32_t>(ctor), member.base_type_args, true, e.args, e.range, want);
+        if (ctor >= 0)
+          return constructor(entity->index, static_cast<std::uint32_t>(ctor), member.base_type_args, true, e.args, e.range, want);
         report(DiagnosticKind::UnknownConstructor, member.name.range,
                "`" + std::string(base->name.text) + "` has no constructor `" + std::string(member.name.text) + "`");
         return check_rest();
@@ -47,12 +50,14 @@ Expr* BodyChecker::check_call(const syntax::CallExpr& e, TypeId want) {
   }
   const syntax::Name& name = e.callee->as<syntax::NameExpr>().name;
   if (const Scoped* scoped = lookup(name.text)) {
-    report(DiagnosticKind::NotCallable, name.range, "`" + std::string(name.text) + "` is a value and cannot be called").note(scoped->range, "it is declared here");
+    report(DiagnosticKind::NotCallable, name.range, "`" + std::string(name.text) + "` is a value and cannot be called")
+        .note(scoped->range, "it is declared here");
     return check_rest();
   }
   if (const Entity* entity = up.find(file, name.text)) {
     if (entity->kind == EntityKind::Function) return call_function(e, module.functions[entity->index], want);
-    const char* why = entity->kind == EntityKind::Kernel ? " is a kernel; kernels are launched, from a pipeline or the host" : " cannot be called";
+    const char* why =
+        entity->kind == EntityKind::Kernel ? " is a kernel; kernels are launched, from a pipeline or the host" : " cannot be called";
     if (entity->kind != EntityKind::Record || !types.def(entity->index).is_variant || types.def(entity->index).constructor(name.text) < 0) {
       report(DiagnosticKind::NotCallable, name.range, "`" + std::string(name.text) + "`" + why).note(entity->range, "it is declared here");
       return check_rest();
@@ -106,10 +111,12 @@ Expr* BodyChecker::call_function(const syntax::CallExpr& e, Function& callee, Ty
     args.push_back(arg);
     const TypeId have = infer.resolve(arg->type);
     if (types.is_error(have)) continue;
-    const bool storage = arg->form == ExprForm::Local && (body.locals[arg->index].kind == LocalKind::Buffer || body.locals[arg->index].kind == LocalKind::Shared ||
-                                                          body.locals[arg->index].kind == LocalKind::DynamicShared);
+    const bool storage = arg->form == ExprForm::Local &&
+                         (body.locals[arg->index].kind == LocalKind::Buffer || body.locals[arg->index].kind == LocalKind::Shared ||
+                          body.locals[arg->index].kind == LocalKind::DynamicShared);
     if (!storage || (types.form(have) != TypeForm::Buffer && types.form(have) != TypeForm::Array)) {
-      report(DiagnosticKind::TypeMismatch, arg->range, "cannot unify types `" + types.text(type) + "` and `" + infer.text(have) + "`: a buffer or shared array is needed")
+      report(DiagnosticKind::TypeMismatch, arg->range,
+             "cannot unify types `" + types.text(type) + "` and `" + infer.text(have) + "`: a buffer or shared array is needed")
           .note(param.range, "the parameter is declared here");
       continue;
     }
@@ -128,8 +135,8 @@ Expr* BodyChecker::call_function(const syntax::CallExpr& e, Function& callee, Ty
   return out;
 }
 
-Expr* BodyChecker::bare_constructor(const syntax::Name& name, bool has_args, syntax::List<const syntax::Expr*> args, SourceRange range, TypeId want,
-                                    bool& found) {
+Expr* BodyChecker::bare_constructor(const syntax::Name& name, bool has_args, syntax::List<const syntax::Expr*> args, SourceRange range,
+                                    TypeId want, bool& found) {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> choices = up.constructors(file, name.text);
   if (choices.empty()) return nullptr;
   found = true;
@@ -144,7 +151,8 @@ Expr* BodyChecker::bare_constructor(const syntax::Name& name, bool has_args, syn
   }
   if (choices.size() > 1) {
     Diagnostic& d = report(DiagnosticKind::AmbiguousName, name.range, "several enums have a constructor `" + std::string(name.text) + "`");
-    for (const auto& [def, ctor] : choices) d.note(types.def(def).constructors[ctor].range, "`" + types.def(def).name + "." + std::string(name.text) + "`");
+    for (const auto& [def, ctor] : choices)
+      d.note(types.def(def).constructors[ctor].range, "`" + types.def(def).name + "." + std::string(name.text) + "`");
     for (const syntax::Expr* a : args) check_raw(*a, {});
     return error(range);
   }
@@ -212,8 +220,8 @@ Expr* BodyChecker::call_builtin(const syntax::CallExpr& e, Builtin builtin, Type
     for (const syntax::Expr* a : e.args) check(*a);
     return error(e.range);
   }
-  const bool atomic = info.shape == BuiltinShape::Atomic || info.shape == BuiltinShape::AtomicBits || info.shape == BuiltinShape::AtomicStep ||
-                      info.shape == BuiltinShape::AtomicCas;
+  const bool atomic = info.shape == BuiltinShape::Atomic || info.shape == BuiltinShape::AtomicBits ||
+                      info.shape == BuiltinShape::AtomicStep || info.shape == BuiltinShape::AtomicCas;
   const bool pure = info.shape == BuiltinShape::Float1 || info.shape == BuiltinShape::Float2 || info.shape == BuiltinShape::Float3 ||
                     info.shape == BuiltinShape::Number1 || info.shape == BuiltinShape::Number2 || info.shape == BuiltinShape::Integer2 ||
                     info.shape == BuiltinShape::Count || info.shape == BuiltinShape::Later1 || info.shape == BuiltinShape::Later2;
@@ -274,7 +282,8 @@ Expr* BodyChecker::call_builtin(const syntax::CallExpr& e, Builtin builtin, Type
     case BuiltinShape::AtomicCas: break;
   }
   if (info.shape == BuiltinShape::Later1 || info.shape == BuiltinShape::Later2)
-    report(DiagnosticKind::UnsupportedFunction, e.range, "not available yet in this version: " + name + " (it must give the same bits on every backend)");
+    report(DiagnosticKind::UnsupportedFunction, e.range,
+           "not available yet in this version: " + name + " (it must give the same bits on every backend)");
   Expr* out = make(ExprForm::Intrinsic, type, e.range, std::move(args));
   out->builtin = builtin;
   return out;

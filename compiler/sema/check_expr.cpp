@@ -1,4 +1,5 @@
-// Typing of expressions: names, literals, operators, fields, elements, conversions, branches, blocks, and the places that reads and writes go to.
+// Typing of expressions: names, literals, operators, fields, elements, conversions, branches, blocks, and the places that reads and writes
+// go to.
 #include <algorithm>
 
 #include "compiler/sema/check.h"
@@ -36,13 +37,28 @@ bool is_comparison(Op op) { return op == Op::Eq || op == Op::Ne || op == Op::Lt 
 
 /// What people who come from CUDA, OpenCL or older versions of this language write for an index.
 std::string_view foreign_name(std::string_view name) {
-  constexpr std::pair<std::string_view, std::string_view> kNames[] = {
-      {"threadIdx", "local_id"},        {"blockIdx", "group_id"},         {"blockDim", "group_size"},      {"gridDim", "num_groups"},
-      {"get_global_id", "global_id"},   {"get_local_id", "local_id"},     {"get_group_id", "group_id"},    {"get_local_size", "group_size"},
-      {"get_num_groups", "num_groups"}, {"thread_idx_x", "local_id.x"},   {"thread_idx_y", "local_id.y"},  {"thread_idx_z", "local_id.z"},
-      {"block_idx_x", "group_id.x"},    {"block_dim_x", "group_size.x"},  {"grid_dim_x", "num_groups.x"},  {"global_thread_id", "global_id.x"},
-      {"global_idx", "global_id.x"},    {"__syncthreads", "barrier()"},   {"block_barrier", "barrier()"},  {"warpSize", "warp_size"},
-      {"memory_fence_block", "fence_block()"}, {"memory_fence_device", "fence_device()"}};
+  constexpr std::pair<std::string_view, std::string_view> kNames[] = {{"threadIdx", "local_id"},
+                                                                      {"blockIdx", "group_id"},
+                                                                      {"blockDim", "group_size"},
+                                                                      {"gridDim", "num_groups"},
+                                                                      {"get_global_id", "global_id"},
+                                                                      {"get_local_id", "local_id"},
+                                                                      {"get_group_id", "group_id"},
+                                                                      {"get_local_size", "group_size"},
+                                                                      {"get_num_groups", "num_groups"},
+                                                                      {"thread_idx_x", "local_id.x"},
+                                                                      {"thread_idx_y", "local_id.y"},
+                                                                      {"thread_idx_z", "local_id.z"},
+                                                                      {"block_idx_x", "group_id.x"},
+                                                                      {"block_dim_x", "group_size.x"},
+                                                                      {"grid_dim_x", "num_groups.x"},
+                                                                      {"global_thread_id", "global_id.x"},
+                                                                      {"global_idx", "global_id.x"},
+                                                                      {"__syncthreads", "barrier()"},
+                                                                      {"block_barrier", "barrier()"},
+                                                                      {"warpSize", "warp_size"},
+                                                                      {"memory_fence_block", "fence_block()"},
+                                                                      {"memory_fence_device", "fence_device()"}};
   for (const auto& [from, to] : kNames)
     if (name == from) return to;
   return {};
@@ -132,7 +148,8 @@ void BodyChecker::unknown_name(const syntax::Name& name) {
     for (const auto& [text, scoped] : s) names.push_back(text);
   for (const auto& [text, entity] : file.visible) names.push_back(text);
   for (const std::string_view builtin : builtin_names()) names.push_back(builtin);
-  for (const std::string_view id : {"global_id", "local_id", "group_id", "group_size", "num_groups", "warp_size", "lane_id", "bitcast"}) names.push_back(id);
+  for (const std::string_view id : {"global_id", "local_id", "group_id", "group_size", "num_groups", "warp_size", "lane_id", "bitcast"})
+    names.push_back(id);
   const std::string_view foreign = foreign_name(name.text);
   const std::string near = foreign.empty() ? nearest_name(name.text, names) : std::string(foreign);
   Diagnostic& d = report(DiagnosticKind::UnknownName, name.range, "unbound variable `" + std::string(name.text) + "`");
@@ -210,10 +227,8 @@ void BodyChecker::use_place(Expr* e, Use use, SourceRange range) {
   const bool reads = use != Use::Write;
   if (root->form != ExprForm::Local) {
     if (!writes || root->form == ExprForm::Error) return;
-    if (root->form == ExprForm::Cells)
-      report(DiagnosticKind::ImmutableVariable, range, "a constant cannot be assigned");
-    else
-      report(DiagnosticKind::InvalidAssignment, range, "this is a value and no place that can be assigned");
+    if (root->form == ExprForm::Cells) report(DiagnosticKind::ImmutableVariable, range, "a constant cannot be assigned");
+    else report(DiagnosticKind::InvalidAssignment, range, "this is a value and no place that can be assigned");
     return;
   }
   Local& local = body.locals[root->index];
@@ -225,7 +240,9 @@ void BodyChecker::use_place(Expr* e, Use use, SourceRange range) {
     case LocalKind::Param:
     case LocalKind::LoopVariable: {
       if (!writes) return;
-      const char* what = local.kind == LocalKind::Let ? "is bound with `let`" : local.kind == LocalKind::Param ? "is a parameter" : "is the variable of a loop";
+      const char* what = local.kind == LocalKind::Let     ? "is bound with `let`"
+                         : local.kind == LocalKind::Param ? "is a parameter"
+                                                          : "is the variable of a loop";
       Diagnostic& d = report(DiagnosticKind::ImmutableVariable, range, "cannot assign to " + name + ", which " + what);
       d.note(local.range, "declared here");
       if (local.kind == LocalKind::Let) {
@@ -247,9 +264,11 @@ void BodyChecker::use_place(Expr* e, Use use, SourceRange range) {
     case LocalKind::Buffer:
       if (writes) local.written = true;
       if (writes && local.access == ir::Access::In)
-        report(DiagnosticKind::BufferAccess, range, "buffer " + name + " is declared `in` and is written").note(local.range, "declared here: `inout` allows both");
+        report(DiagnosticKind::BufferAccess, range, "buffer " + name + " is declared `in` and is written")
+            .note(local.range, "declared here: `inout` allows both");
       else if (reads && local.access == ir::Access::Out)
-        report(DiagnosticKind::BufferAccess, range, "buffer " + name + " is declared `out` and is read").note(local.range, "declared here: `inout` allows both");
+        report(DiagnosticKind::BufferAccess, range, "buffer " + name + " is declared `out` and is read")
+            .note(local.range, "declared here: `inout` allows both");
       return;
   }
 }
@@ -261,7 +280,8 @@ Expr* BodyChecker::check(const syntax::Expr& e, TypeId want) {
   if (out->form == ExprForm::Local || out->form == ExprForm::Field || out->form == ExprForm::Index) {
     if (types.form(infer.resolve(out->type)) == TypeForm::Buffer && root_of(out)->form == ExprForm::Local) {
       const Local& local = body.locals[out->index];
-      report(DiagnosticKind::InvalidOperand, out->range, "buffer `" + local.name + "` is no value: take an element, or `" + local.name + ".len`");
+      report(DiagnosticKind::InvalidOperand, out->range,
+             "buffer `" + local.name + "` is no value: take an element, or `" + local.name + ".len`");
       return error(e.range);
     }
     use_place(out, Use::Read, e.range);
@@ -304,11 +324,13 @@ Expr* BodyChecker::check_raw(const syntax::Expr& e, TypeId want) {
       const TypeId type = infer.resolve(base->type);
       if (types.is_error(type)) return error(e.range);
       if (types.form(type) != TypeForm::Tuple) {
-        report(DiagnosticKind::UnknownField, t.index_range, "`" + infer.text(type) + "` is no tuple and has no element " + std::to_string(t.index));
+        report(DiagnosticKind::UnknownField, t.index_range,
+               "`" + infer.text(type) + "` is no tuple and has no element " + std::to_string(t.index));
         return error(e.range);
       }
       if (t.index >= types[type].args.size()) {
-        report(DiagnosticKind::UnknownField, t.index_range, "element " + std::to_string(t.index) + " not found in `" + infer.text(type) + "`");
+        report(DiagnosticKind::UnknownField, t.index_range,
+               "element " + std::to_string(t.index) + " not found in `" + infer.text(type) + "`");
         return error(e.range);
       }
       Expr* out = make(ExprForm::Field, types[type].args[t.index], e.range, {base});
@@ -363,7 +385,8 @@ Expr* BodyChecker::check_name(const syntax::NameExpr& e, TypeId want) {
         return constant_cells(constant->resolved, constant->cells, e.range);
       }
       case EntityKind::Kernel:
-        report(DiagnosticKind::InvalidLaunch, e.range, "`" + std::string(name) + "` is a kernel; kernels are launched in pipelines and from the host, not in kernels and functions")
+        report(DiagnosticKind::InvalidLaunch, e.range,
+               "`" + std::string(name) + "` is a kernel; kernels are launched in pipelines and from the host, not in kernels and functions")
             .note(entity->range, "it is declared here");
         return error(e.range);
       case EntityKind::Function:
@@ -371,7 +394,8 @@ Expr* BodyChecker::check_name(const syntax::NameExpr& e, TypeId want) {
       case EntityKind::Graph:
       case EntityKind::Record:
       case EntityKind::Module:
-        report(DiagnosticKind::InvalidOperand, e.range, "`" + std::string(name) + "` is no value").note(entity->range, "it is declared here");
+        report(DiagnosticKind::InvalidOperand, e.range, "`" + std::string(name) + "` is no value")
+            .note(entity->range, "it is declared here");
         return error(e.range);
     }
   }
@@ -410,9 +434,7 @@ Expr* BodyChecker::check_unary(const syntax::UnaryExpr& e, TypeId want) {
   Expr* operand = check(*e.operand, want);
   Op op = Op::Neg;
   switch (e.op) {
-    case syntax::UnaryOp::Neg:
-      infer.constrain(operand->type, VarKind::Number);
-      break;
+    case syntax::UnaryOp::Neg: infer.constrain(operand->type, VarKind::Number); break;
     case syntax::UnaryOp::Not:
       op = Op::Not;
       expect(operand, types.boolean());
@@ -465,7 +487,8 @@ Expr* BodyChecker::binary(Op op, Expr* left, Expr* right, SourceRange range, Sou
       const bool left_scalar = types.form(l) == TypeForm::Scalar;
       if (left_scalar && (types.form(r) == TypeForm::Scalar || types.form(r) == TypeForm::Var) && l != types.boolean()) {
         const std::string written(up.sources.text(right->range));
-        d.fix(right->range, (right->form == ExprForm::Binary ? "(" + written + ")" : written) + " as " + types.text(l), "convert it with `as`");
+        d.fix(right->range, (right->form == ExprForm::Binary ? "(" + written + ")" : written) + " as " + types.text(l),
+              "convert it with `as`");
       }
       return error(range);
     }
@@ -526,7 +549,8 @@ Expr* BodyChecker::check_member(const syntax::MemberExpr& e, TypeId want) {
           std::vector<std::string_view> names;
           for (const ConstructorDef& c : types.def(entity->index).constructors) names.push_back(c.name);
           const std::string near = nearest_name(name, names);
-          Diagnostic& d = report(DiagnosticKind::UnknownConstructor, e.name.range, "`" + std::string(base.text) + "` has no constructor `" + name + "`");
+          Diagnostic& d = report(DiagnosticKind::UnknownConstructor, e.name.range,
+                                 "`" + std::string(base.text) + "` has no constructor `" + name + "`");
           if (!near.empty()) d.fix(e.name.range, near, "did you mean `" + near + "`?");
           return error(e.range);
         }
@@ -541,7 +565,8 @@ Expr* BodyChecker::check_member(const syntax::MemberExpr& e, TypeId want) {
           return error(e.range);
         }
         if (name != "x" && name != "y" && name != "z") {
-          report(DiagnosticKind::UnknownField, e.name.range, "field `" + name + "` not found in `" + std::string(base.text) + "`, which has x, y and z");
+          report(DiagnosticKind::UnknownField, e.name.range,
+                 "field `" + name + "` not found in `" + std::string(base.text) + "`, which has x, y and z");
           return error(e.range);
         }
         Expr* out = make(ExprForm::Id, ids_used(), e.range);
@@ -623,7 +648,8 @@ Expr* BodyChecker::check_index(const syntax::IndexExpr& e) {
   const std::size_t rank = std::max<std::size_t>(types[type].extents.size(), 1);
   if (e.indexes.size() != rank) {
     report(DiagnosticKind::InvalidIndex, e.range,
-           "`" + infer.text(type) + "` takes " + std::to_string(rank) + (rank == 1 ? " index" : " indexes") + ", not " + std::to_string(e.indexes.size()));
+           "`" + infer.text(type) + "` takes " + std::to_string(rank) + (rank == 1 ? " index" : " indexes") + ", not " +
+               std::to_string(e.indexes.size()));
     return error(e.range);
   }
   if (!constant) {
@@ -639,7 +665,8 @@ Expr* BodyChecker::check_cast(const syntax::CastExpr& e) {
   const TypeId from = infer.resolve(operand->type);
   if (types.is_error(from) || types.is_error(to)) return error(e.range);
   // A plain literal takes the type at once, where it fits: it is rounded from its text, not twice.
-  if (operand->form == ExprForm::Literal && infer.kind(from) && types.form(to) == TypeForm::Scalar && types.scalar_of(to) != ir::Type::Bool) {
+  if (operand->form == ExprForm::Literal && infer.kind(from) && types.form(to) == TypeForm::Scalar &&
+      types.scalar_of(to) != ir::Type::Bool) {
     const bool same_sort = operand->is_float ? ir::is_float(types.scalar_of(to)) : literal_bits(*operand, types.scalar_of(to)).has_value();
     if (same_sort && infer.unify(from, to)) return operand;
     if (!operand->is_float && !literal_bits(*operand, ir::Type::I32)) infer.unify(from, types.scalar(ir::Type::I64));

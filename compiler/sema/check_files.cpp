@@ -47,7 +47,8 @@ std::string_view id_name(IdKind kind) {
 }
 
 std::optional<IdKind> id_by_name(std::string_view name) {
-  for (const IdKind kind : {IdKind::GlobalId, IdKind::LocalId, IdKind::GroupId, IdKind::GroupSize, IdKind::NumGroups, IdKind::WarpSize, IdKind::LaneId})
+  for (const IdKind kind :
+       {IdKind::GlobalId, IdKind::LocalId, IdKind::GroupId, IdKind::GroupSize, IdKind::NumGroups, IdKind::WarpSize, IdKind::LaneId})
     if (id_name(kind) == name) return kind;
   return std::nullopt;
 }
@@ -59,7 +60,9 @@ std::string nearest_name(std::string_view wanted, const std::vector<std::string_
   std::string_view nearest;
   for (const std::string_view name : names) {
     const std::size_t longer = std::max(name.size(), wanted.size());
-    if (longer - std::min(name.size(), wanted.size()) > limit || name.size() > 64 || wanted.size() > 64 || name.size() < 2 || name == wanted) continue;
+    if (longer - std::min(name.size(), wanted.size()) > limit || name.size() > 64 || wanted.size() > 64 || name.size() < 2 ||
+        name == wanted)
+      continue;
     std::vector<std::size_t> row(name.size() + 1);
     for (std::size_t i = 0; i <= name.size(); ++i) row[i] = i;
     for (std::size_t i = 1; i <= wanted.size(); ++i) {
@@ -105,7 +108,8 @@ std::optional<std::size_t> Checker::load(syntax::Ast ast, SourceRange from) {
   const FileId id = ast.file;
   if (std::find(loading_.begin(), loading_.end(), id) != loading_.end()) {
     std::string way;
-    for (auto at = std::find(loading_.begin(), loading_.end(), id); at != loading_.end(); ++at) way += "\"" + sources.name(*at) + "\" imports ";
+    for (auto at = std::find(loading_.begin(), loading_.end(), id); at != loading_.end(); ++at)
+      way += "\"" + sources.name(*at) + "\" imports ";
     report(DiagnosticKind::ImportCycle, from, "imports go in a circle: " + way + "\"" + sources.name(id) + "\"");
     return std::nullopt;
   }
@@ -122,9 +126,11 @@ std::optional<std::size_t> Checker::load(syntax::Ast ast, SourceRange from) {
     if (item->kind != syntax::ItemKind::Import) continue;
     const auto& import = item->as<syntax::ImportItem>();
     if (import.broken) continue;
-    Result<FileId> resolved = options.resolve_import ? options.resolve_import(import.path, id) : Result<FileId>(err("imports cannot be resolved here"));
+    Result<FileId> resolved =
+        options.resolve_import ? options.resolve_import(import.path, id) : Result<FileId>(err("imports cannot be resolved here"));
     if (!resolved) {
-      report(DiagnosticKind::FileNotFound, import.path_range, "cannot import \"" + std::string(import.path) + "\": " + resolved.error().message);
+      report(DiagnosticKind::FileNotFound, import.path_range,
+             "cannot import \"" + std::string(import.path) + "\": " + resolved.error().message);
       continue;
     }
     std::optional<std::size_t> other;
@@ -157,7 +163,8 @@ void Checker::declare(File& file, std::string_view name, Entity entity) {
   if (name.empty()) return;
   const auto [first, fresh] = file.names.emplace(std::string(name), entity);
   if (fresh) return;
-  report(DiagnosticKind::DuplicateName, entity.range, "`" + std::string(name) + "` is declared twice").note(first->second.range, "the first is here");
+  report(DiagnosticKind::DuplicateName, entity.range, "`" + std::string(name) + "` is declared twice")
+      .note(first->second.range, "the first is here");
 }
 
 void Checker::collect(File& file) {
@@ -194,7 +201,8 @@ void Checker::collect(File& file) {
           else if (p.bound.text == "integer") bound = Bound::Integer;
           else if (p.bound.text == "float") bound = Bound::Float;
           else if (p.bound)
-            report(DiagnosticKind::UnknownType, p.bound.range, "there is no bound `" + std::string(p.bound.text) + "`; there are scalar, number, integer and float");
+            report(DiagnosticKind::UnknownType, p.bound.range,
+                   "there is no bound `" + std::string(p.bound.text) + "`; there are scalar, number, integer and float");
           def.params.push_back(types.param(types.add_param({std::string(p.name.text), bound, p.name.range})));
         }
         const std::uint32_t number = types.add_def(std::move(def));
@@ -252,7 +260,8 @@ void Checker::make_visible(File& file) {
       if (fresh || (there->second.kind == entity.kind && there->second.index == entity.index)) continue;
       const bool own = there->second.range.file == file.id;
       report(DiagnosticKind::DuplicateName, own ? there->second.range : entity.range, "`" + name + "` is declared twice")
-          .note(own ? entity.range : there->second.range, own ? "the import brings this one; import the module `as` a name to keep them apart" : "the other is here");
+          .note(own ? entity.range : there->second.range,
+                own ? "the import brings this one; import the module `as` a name to keep them apart" : "the other is here");
     }
   }
 }
@@ -463,7 +472,8 @@ void Checker::check_recursion() {
       if (g == &f || !reaches(g, &f)) continue;
       // Each circle once, at the function that stands first.
       if (g->item->name.range.begin < f.item->name.range.begin && g->file == f.file) continue;
-      report(DiagnosticKind::UnboundedRecursion, f.item->name.range, "`" + f.name + "` and `" + g->name + "` call each other; only a function that calls itself may recurse")
+      report(DiagnosticKind::UnboundedRecursion, f.item->name.range,
+             "`" + f.name + "` and `" + g->name + "` call each other; only a function that calls itself may recurse")
           .note(g->item->name.range, "`" + g->name + "` is declared here");
       f.any_body()->faulty = true;
       break;
@@ -473,7 +483,8 @@ void Checker::check_recursion() {
     if (self) tail.walk(f.any_body()->root, true);
     if (self && tail.other_calls.empty()) {
       if (f.inline_depth > 0)
-        report(DiagnosticKind::InvalidRecursionMark, mark, "`" + f.name + "` calls itself in tail position only and becomes a loop; `inline` has no place on it")
+        report(DiagnosticKind::InvalidRecursionMark, mark,
+               "`" + f.name + "` calls itself in tail position only and becomes a loop; `inline` has no place on it")
             .fix(mark, "", "leave it out");
       f.recursion = Recursion::Tail;
       continue;
@@ -481,7 +492,8 @@ void Checker::check_recursion() {
     if (f.item->unroll.present) {
       const SourceRange range = f.item->unroll.range;
       Diagnostic& d = report(DiagnosticKind::InvalidRecursionMark, range,
-                             self ? "`" + f.name + "` does not call itself in tail position only, so there is no loop to unroll" : "`" + f.name + "` has no loop of its own calls to unroll");
+                             self ? "`" + f.name + "` does not call itself in tail position only, so there is no loop to unroll"
+                                  : "`" + f.name + "` has no loop of its own calls to unroll");
       if (self) d.note(tail.other_calls[0]->range, "this call is not the last thing that happens");
     } else if (self && f.inline_depth == 0) {
       report(DiagnosticKind::UnboundedRecursion, f.item->name.range, "`" + f.name + "` calls itself other than in tail position")

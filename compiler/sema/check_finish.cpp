@@ -1,5 +1,5 @@
-// What a body's check decides once all of its types are known: defaults of weak literals, ranges of literals, which operators and conversions
-// a type has, bounds of generic calls, and what was declared and never used.
+// What a body's check decides once all of its types are known: defaults of weak literals, ranges of literals, which operators and
+// conversions a type has, bounds of generic calls, and what was declared and never used.
 #include <algorithm>
 
 #include "compiler/sema/check.h"
@@ -52,7 +52,8 @@ void BodyChecker::finish() {
     const int bits = ir::type_bits(scalar);
     const ir::Int128 top = ir::is_signed(scalar) ? (ir::Int128{1} << (bits - 1)) - 1 : (ir::Int128{1} << bits) - 1;
     const ir::Int128 bottom = ir::is_signed(scalar) ? -(ir::Int128{1} << (bits - 1)) : ir::Int128{0};
-    if (p.value < bottom || p.value > top) report(DiagnosticKind::LiteralOutOfRange, p.range, "this value does not fit `" + types.text(p.type) + "`");
+    if (p.value < bottom || p.value > top)
+      report(DiagnosticKind::LiteralOutOfRange, p.range, "this value does not fit `" + types.text(p.type) + "`");
   }
   if (body.faulty) return;
   for (Expr& e : body.exprs)
@@ -82,7 +83,8 @@ void BodyChecker::finish_expr(Expr& e) {
     case ExprForm::Unary: {
       const Bound bound = e.op == Op::Neg ? Bound::Number : e.op == Op::BitNot ? Bound::Integer : Bound::None;
       if (operand_is(0, bound)) return;
-      report(DiagnosticKind::InvalidOperand, e.range, "operator `" + std::string(op_text(e.op)) + "` does not work on `" + types.text(e.args[0]->type) + "`");
+      report(DiagnosticKind::InvalidOperand, e.range,
+             "operator `" + std::string(op_text(e.op)) + "` does not work on `" + types.text(e.args[0]->type) + "`");
       return;
     }
     case ExprForm::Binary: check_arithmetic(e); return;
@@ -95,16 +97,19 @@ void BodyChecker::finish_expr(Expr& e) {
     case ExprForm::Bitcast: {
       const ir::Type from = types.scalar_of(e.args[0]->type);
       const ir::Type to = types.scalar_of(e.type);
-      if (from == ir::Type::Void || to == ir::Type::Void || from == ir::Type::Bool || to == ir::Type::Bool || ir::type_bits(from) != ir::type_bits(to))
+      if (from == ir::Type::Void || to == ir::Type::Void || from == ir::Type::Bool || to == ir::Type::Bool ||
+          ir::type_bits(from) != ir::type_bits(to))
         report(DiagnosticKind::InvalidCast, e.range,
-               "`" + types.text(e.args[0]->type) + "` and `" + types.text(e.type) + "` have no bits in common: bitcast is between numbers of the same width");
+               "`" + types.text(e.args[0]->type) + "` and `" + types.text(e.type) +
+                   "` have no bits in common: bitcast is between numbers of the same width");
       return;
     }
     case ExprForm::Call:
       for (std::size_t i = 0; i < e.type_args.size(); ++i) {
         const TypeParamInfo& info = types.param_info(e.callee->type_params[i].second);
         if (types.is_error(e.type_args[i]) || satisfies(e.type_args[i], info.bound)) continue;
-        report(DiagnosticKind::UnmetBound, e.range, "`" + types.text(e.type_args[i]) + "` does not fit the bound of `" + info.name + "` of `" + e.callee->name + "`")
+        report(DiagnosticKind::UnmetBound, e.range,
+               "`" + types.text(e.type_args[i]) + "` does not fit the bound of `" + info.name + "` of `" + e.callee->name + "`")
             .note(info.range, "the bound is declared here");
       }
       return;
@@ -159,11 +164,14 @@ void BodyChecker::finish_expr(Expr& e) {
       for (std::size_t i = 1; i < e.args.size(); ++i) {
         const Expr& index = *e.args[i];
         std::optional<std::int64_t> at;
-        if (index.form == ExprForm::Literal && !index.is_float) at = index.negative ? -static_cast<std::int64_t>(index.integer) : static_cast<std::int64_t>(index.integer);
+        if (index.form == ExprForm::Literal && !index.is_float)
+          at = index.negative ? -static_cast<std::int64_t>(index.integer) : static_cast<std::int64_t>(index.integer);
         if (index.form == ExprForm::Cells && index.cells.size() == 1)
-          at = types.scalar_of(index.type) == ir::Type::I32 ? static_cast<std::int32_t>(index.cells[0]) : static_cast<std::int64_t>(index.cells[0]);
+          at = types.scalar_of(index.type) == ir::Type::I32 ? static_cast<std::int32_t>(index.cells[0])
+                                                            : static_cast<std::int64_t>(index.cells[0]);
         if (at && (*at < 0 || *at >= extents[i - 1]))
-          report(DiagnosticKind::InvalidIndex, index.range, "index " + std::to_string(*at) + " is outside of `" + types.text(e.args[0]->type) + "`");
+          report(DiagnosticKind::InvalidIndex, index.range,
+                 "index " + std::to_string(*at) + " is outside of `" + types.text(e.args[0]->type) + "`");
       }
       return;
     }
@@ -238,7 +246,8 @@ void BodyChecker::check_arithmetic(Expr& e) {
     case Op::Or: break;
   }
   if (holds) return;
-  Diagnostic& d = report(DiagnosticKind::InvalidOperand, e.range, "operator `" + std::string(op_text(e.op)) + "` does not work on `" + types.text(type) + "`");
+  Diagnostic& d = report(DiagnosticKind::InvalidOperand, e.range,
+                         "operator `" + std::string(op_text(e.op)) + "` does not work on `" + types.text(type) + "`");
   if (types.form(type) == TypeForm::Param) {
     const TypeParamInfo& info = types.param_info(types[type].def);
     d.note(info.range, "`" + info.name + "` promises too little: a bound such as `" + info.name + ": number` is needed");
@@ -258,18 +267,15 @@ void BodyChecker::warn_unused() {
         if (!l.used) report(DiagnosticKind::UnusedVariable, l.range, name + " is never used");
         break;
       case LocalKind::Var:
-        if (!l.used)
-          report(DiagnosticKind::UnusedVariable, l.range, name + " is never used");
-        else if (!l.read)
-          report(DiagnosticKind::UnusedVariable, l.range, name + " is written but never read");
-        else if (!l.written)
-          report(DiagnosticKind::NeverAssigned, l.range, name + " is a `var` that is never assigned again");
+        if (!l.used) report(DiagnosticKind::UnusedVariable, l.range, name + " is never used");
+        else if (!l.read) report(DiagnosticKind::UnusedVariable, l.range, name + " is written but never read");
+        else if (!l.written) report(DiagnosticKind::NeverAssigned, l.range, name + " is a `var` that is never assigned again");
         break;
       case LocalKind::Buffer:
-        if (!l.used)
-          report(DiagnosticKind::UnusedVariable, l.range, "buffer " + name + " is never used");
+        if (!l.used) report(DiagnosticKind::UnusedVariable, l.range, "buffer " + name + " is never used");
         else if (!l.written && (l.access == ir::Access::InOut || l.access == ir::Access::Out))
-          report(DiagnosticKind::UnusedAccess, l.range, "buffer " + name + " is declared `" + (l.access == ir::Access::Out ? "out" : "inout") + "` and never written");
+          report(DiagnosticKind::UnusedAccess, l.range,
+                 "buffer " + name + " is declared `" + (l.access == ir::Access::Out ? "out" : "inout") + "` and never written");
         break;
     }
   }

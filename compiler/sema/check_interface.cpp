@@ -132,7 +132,8 @@ void Checker::check_pipelines() {
         for (const auto& [text, e] : p.file->visible)
           if (e.kind == EntityKind::Kernel) names.push_back(text);
         const std::string near = nearest_name(launch.kernel.text, names);
-        Diagnostic& d = report(DiagnosticKind::UnknownKernel, launch.kernel.range, "there is no kernel `" + std::string(launch.kernel.text) + "`");
+        Diagnostic& d =
+            report(DiagnosticKind::UnknownKernel, launch.kernel.range, "there is no kernel `" + std::string(launch.kernel.text) + "`");
         if (!near.empty()) d.fix(launch.kernel.range, near, "did you mean `" + near + "`?");
         continue;
       }
@@ -166,12 +167,18 @@ void Checker::check_pipelines() {
           scope.mismatch(arg->range, param.type, have).note(param.range, "the parameter is declared here");
           continue;
         }
-        scope.use_place(arg, param.access == ir::Access::In ? Use::Read : param.access == ir::Access::Out ? Use::Write : Use::ReadWrite, arg->range);
+        scope.use_place(arg,
+                        param.access == ir::Access::In    ? Use::Read
+                        : param.access == ir::Access::Out ? Use::Write
+                                                          : Use::ReadWrite,
+                        arg->range);
       }
     }
     scope.finish();
     const bool in_root = p.file == &module.files[0];
-    if (!body.faulty && in_root && !sink.has_errors()) report(DiagnosticKind::PipelineNotLowered, p.item->name.range, "pipeline `" + p.name + "` is not yet lowered in this version: launch its kernels one by one");
+    if (!body.faulty && in_root && !sink.has_errors())
+      report(DiagnosticKind::PipelineNotLowered, p.item->name.range,
+             "pipeline `" + p.name + "` is not yet lowered in this version: launch its kernels one by one");
     if (in_root) module.interface.pipelines.push_back(std::move(info));
   }
 }

@@ -80,7 +80,8 @@ Expr* BodyChecker::check_record(const syntax::RecordExpr& e, TypeId want) {
       std::vector<std::string_view> names;
       for (const FieldDef& field : types.def(def).fields) names.push_back(field.name);
       const std::string near = nearest_name(f.name.text, names);
-      Diagnostic& d = report(DiagnosticKind::UnknownField, f.name.range, "field `" + std::string(f.name.text) + "` not found in `" + types.def(def).name + "`");
+      Diagnostic& d = report(DiagnosticKind::UnknownField, f.name.range,
+                             "field `" + std::string(f.name.text) + "` not found in `" + types.def(def).name + "`");
       d.note(types.def(def).range, "the record is declared here");
       if (!near.empty()) d.fix(f.name.range, near, "did you mean `" + near + "`?");
       check(*f.value);
@@ -92,7 +93,8 @@ Expr* BodyChecker::check_record(const syntax::RecordExpr& e, TypeId want) {
     Expr* value = check(*f.value, field_type);
     expect(value, field_type);
     if (parts[i]) {
-      report(DiagnosticKind::DuplicateName, f.name.range, "field `" + std::string(f.name.text) + "` is given twice").note(given[i], "it has a value here");
+      report(DiagnosticKind::DuplicateName, f.name.range, "field `" + std::string(f.name.text) + "` is given twice")
+          .note(given[i], "it has a value here");
       continue;
     }
     parts[i] = value;

@@ -32,7 +32,9 @@ Pattern* BodyChecker::check_pattern(const syntax::Pattern& p, TypeId type, bool 
         if (ctor >= 0) {
           const ConstructorDef& c = types.def_of(known).constructors[static_cast<std::size_t>(ctor)];
           if (!c.payload.empty()) {
-            report(DiagnosticKind::WrongArgumentCount, name.range, "constructor `" + c.name + "` has a payload: write `" + c.name + "(...)`").note(c.range, "declared here");
+            report(DiagnosticKind::WrongArgumentCount, name.range,
+                   "constructor `" + c.name + "` has a payload: write `" + c.name + "(...)`")
+                .note(c.range, "declared here");
             return make_pattern(PatternForm::Wildcard, type, p.range);
           }
           Pattern* out = make_pattern(PatternForm::Constructor, type, p.range);
@@ -101,22 +103,24 @@ Pattern* BodyChecker::check_pattern(const syntax::Pattern& p, TypeId type, bool 
         std::vector<std::string_view> names;
         for (const ConstructorDef& other : types.def(*def).constructors) names.push_back(other.name);
         const std::string near = nearest_name(name, names);
-        Diagnostic& d = report(DiagnosticKind::UnknownConstructor, c.name.range, "`" + types.def(*def).name + "` has no constructor `" + name + "`");
+        Diagnostic& d =
+            report(DiagnosticKind::UnknownConstructor, c.name.range, "`" + types.def(*def).name + "` has no constructor `" + name + "`");
         if (!near.empty()) d.fix(c.name.range, near, "did you mean `" + near + "`?");
         return give_up();
       }
       const ConstructorDef declared = types.def(*def).constructors[static_cast<std::size_t>(ctor)];
       if (declared.payload.size() != c.arguments.size()) {
         report(DiagnosticKind::WrongArgumentCount, p.range,
-               "constructor `" + name + "` has " + std::to_string(declared.payload.size()) + (declared.payload.size() == 1 ? " part" : " parts") + ", not " +
-                   std::to_string(c.arguments.size()))
+               "constructor `" + name + "` has " + std::to_string(declared.payload.size()) +
+                   (declared.payload.size() == 1 ? " part" : " parts") + ", not " + std::to_string(c.arguments.size()))
             .note(declared.range, "declared here");
         return give_up();
       }
       Pattern* out = make_pattern(PatternForm::Constructor, type, p.range);
       out->constructor = static_cast<std::uint32_t>(ctor);
       std::vector<Pattern*> parts;
-      for (std::size_t i = 0; i < c.arguments.size(); ++i) parts.push_back(check_pattern(*c.arguments[i], types.member(infer.deep(own), declared.payload[i]), false));
+      for (std::size_t i = 0; i < c.arguments.size(); ++i)
+        parts.push_back(check_pattern(*c.arguments[i], types.member(infer.deep(own), declared.payload[i]), false));
       out->parts = std::move(parts);
       return out;
     }
@@ -158,13 +162,15 @@ Pattern* BodyChecker::check_pattern(const syntax::Pattern& p, TypeId type, bool 
         if (parts.empty()) {
           first = bound;
         } else {
-          const bool same = first.size() == bound.size() && std::equal(first.begin(), first.end(), bound.begin(), [](const auto& a, const auto& b) { return a.first == b.first; });
+          const bool same = first.size() == bound.size() && std::equal(first.begin(), first.end(), bound.begin(),
+                                                                       [](const auto& a, const auto& b) { return a.first == b.first; });
           if (!same) report(DiagnosticKind::PatternBindings, alternative->range, "every alternative must bind the same names");
           const std::function<void(Pattern*)> rename = [&](Pattern* q) {
             if (q->form == PatternForm::Bind) {
               const auto found = first.find(body.locals[q->local].name);
               if (found != first.end()) {
-                if (!infer.unify(body.locals[found->second.local].type, q->type)) mismatch(q->range, body.locals[found->second.local].type, q->type);
+                if (!infer.unify(body.locals[found->second.local].type, q->type))
+                  mismatch(q->range, body.locals[found->second.local].type, q->type);
                 body.locals[q->local].used = true;
                 q->local = found->second.local;
               }
@@ -254,7 +260,8 @@ class Coverage {
         for (const TypeId t : constructors[c].payload) inner.push_back(types_.member(type, t));
         const std::size_t arity = inner.size();
         inner.insert(inner.end(), rest.begin(), rest.end());
-        auto found = missing(specialise(rows, [&](const Pattern& p) { return p.form == PatternForm::Constructor && p.constructor == c; }, arity), inner);
+        auto found = missing(
+            specialise(rows, [&](const Pattern& p) { return p.form == PatternForm::Constructor && p.constructor == c; }, arity), inner);
         if (found) return arity == 0 ? join(*found, constructors[c].name, 0, "") : join(*found, constructors[c].name + "(", arity, ")");
       }
       return std::nullopt;
@@ -263,7 +270,8 @@ class Coverage {
     std::vector<ir::Int128> values;
     if (boolean) values = {0, 1};
     for (const Row& r : rows)
-      if (r[0] && r[0]->form == PatternForm::Literal && std::find(values.begin(), values.end(), r[0]->value) == values.end()) values.push_back(r[0]->value);
+      if (r[0] && r[0]->form == PatternForm::Literal && std::find(values.begin(), values.end(), r[0]->value) == values.end())
+        values.push_back(r[0]->value);
     if (!boolean) {
       // The values that no literal names: only rows that take anything match them.
       std::vector<Row> others;
@@ -326,7 +334,8 @@ class Coverage {
     }
     return out;
   }
-  static std::vector<std::string> join(const std::vector<std::string>& found, std::string open, std::size_t count, const std::string& close) {
+  static std::vector<std::string> join(const std::vector<std::string>& found, std::string open, std::size_t count,
+                                       const std::string& close) {
     for (std::size_t i = 0; i < count; ++i) open += (i ? ", " : "") + found[i];
     std::vector<std::string> out{open + close};
     out.insert(out.end(), found.begin() + static_cast<std::ptrdiff_t>(count), found.end());

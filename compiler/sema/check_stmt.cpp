@@ -26,8 +26,9 @@ Stmt* BodyChecker::check_statement(const syntax::Stmt& s) {
       out->exits = e->exits;
       out->diverges = e->diverges;
       const TypeId type = infer.resolve(e->type);
-      const bool discards = e->form == ExprForm::Unary || e->form == ExprForm::Binary || e->form == ExprForm::Logic || e->form == ExprForm::Local ||
-                            e->form == ExprForm::Literal || e->form == ExprForm::Cast || e->form == ExprForm::Construct;
+      const bool discards = e->form == ExprForm::Unary || e->form == ExprForm::Binary || e->form == ExprForm::Logic ||
+                            e->form == ExprForm::Local || e->form == ExprForm::Literal || e->form == ExprForm::Cast ||
+                            e->form == ExprForm::Construct;
       if (discards && types.form(type) != TypeForm::Error && type != types.unit())
         report(DiagnosticKind::UnusedValue, e->range, "the value of this expression is not used");
       return out;
@@ -50,7 +51,8 @@ Stmt* BodyChecker::check_statement(const syntax::Stmt& s) {
     case syntax::StmtKind::Return: return check_return(s.as<syntax::ReturnStmt>());
     case syntax::StmtKind::Superstep: return check_superstep(s.as<syntax::SuperstepStmt>());
     case syntax::StmtKind::Launch:
-      if (kind != Kind::Pipeline) report(DiagnosticKind::InvalidLaunch, s.range, "kernels are launched in pipelines, not in kernels and functions");
+      if (kind != Kind::Pipeline)
+        report(DiagnosticKind::InvalidLaunch, s.range, "kernels are launched in pipelines, not in kernels and functions");
       return nullptr;
     case syntax::StmtKind::Error: body.faulty = true; return nullptr;
   }
@@ -108,12 +110,14 @@ void BodyChecker::check_shared(const syntax::SharedStmt& s) {
   if (s.type->kind == syntax::TypeKind::Array && s.type->as<syntax::ArrayType>().dynamic) {
     TypeId element = resolve_type(*s.type->as<syntax::ArrayType>().element);
     if (!types.is_error(element) && types.form(element) != TypeForm::Scalar) {
-      report(DiagnosticKind::InvalidShared, s.type->range, "a shared array whose length the launch gives has scalar elements, not `" + types.text(element) + "`");
+      report(DiagnosticKind::InvalidShared, s.type->range,
+             "a shared array whose length the launch gives has scalar elements, not `" + types.text(element) + "`");
       element = types.error();
     }
     for (const Local& l : body.locals)
       if (l.kind == LocalKind::DynamicShared) {
-        report(DiagnosticKind::InvalidShared, s.range, "a kernel has at most one shared array whose length the launch gives").note(l.range, "this is the first");
+        report(DiagnosticKind::InvalidShared, s.range, "a kernel has at most one shared array whose length the launch gives")
+            .note(l.range, "this is the first");
         break;
       }
     add_local(s.name.text, s.name.range, types.is_error(element) ? element : types.buffer(element, {}), LocalKind::DynamicShared);
@@ -146,10 +150,11 @@ Stmt* BodyChecker::check_assign(const syntax::AssignStmt& s) {
     expect(out->value, type);
     return out;
   }
-  static constexpr std::pair<syntax::BinaryOp, Op> kOps[] = {
-      {syntax::BinaryOp::Mul, Op::Mul},       {syntax::BinaryOp::Div, Op::Div},       {syntax::BinaryOp::Mod, Op::Mod}, {syntax::BinaryOp::Add, Op::Add},
-      {syntax::BinaryOp::Sub, Op::Sub},       {syntax::BinaryOp::Shl, Op::Shl},       {syntax::BinaryOp::Shr, Op::Shr}, {syntax::BinaryOp::BitAnd, Op::BitAnd},
-      {syntax::BinaryOp::BitXor, Op::BitXor}, {syntax::BinaryOp::BitOr, Op::BitOr}};
+  static constexpr std::pair<syntax::BinaryOp, Op> kOps[] = {{syntax::BinaryOp::Mul, Op::Mul},       {syntax::BinaryOp::Div, Op::Div},
+                                                             {syntax::BinaryOp::Mod, Op::Mod},       {syntax::BinaryOp::Add, Op::Add},
+                                                             {syntax::BinaryOp::Sub, Op::Sub},       {syntax::BinaryOp::Shl, Op::Shl},
+                                                             {syntax::BinaryOp::Shr, Op::Shr},       {syntax::BinaryOp::BitAnd, Op::BitAnd},
+                                                             {syntax::BinaryOp::BitXor, Op::BitXor}, {syntax::BinaryOp::BitOr, Op::BitOr}};
   for (const auto& [from, to] : kOps)
     if (from == s.op) out->op = to;
   out->is_compound = true;
@@ -164,7 +169,8 @@ void BodyChecker::set_unroll(Stmt* out, const syntax::Unroll& unroll) {
   const std::optional<std::int64_t> factor = constant_integer(*unroll.factor);
   if (!factor) return;
   if (*factor < 1 || *factor > 1024) {
-    report(DiagnosticKind::InvalidUnroll, unroll.factor->range, "a loop cannot be unrolled " + std::to_string(*factor) + " times; 1 to 1024 are possible");
+    report(DiagnosticKind::InvalidUnroll, unroll.factor->range,
+           "a loop cannot be unrolled " + std::to_string(*factor) + " times; 1 to 1024 are possible");
     return;
   }
   out->unroll_factor = static_cast<int>(*factor);
@@ -176,7 +182,8 @@ Expr* BodyChecker::loop_body(const syntax::BlockExpr& e) {
   --loop_depth;
   if (!infer.unify(out->type, types.unit())) {
     Expr* at = out->args[0] ? out->args[0] : out;
-    mismatch(at->range, types.unit(), out->type).fix({at->range.file, at->range.end, at->range.end}, ";", "end it with `;` to discard the value");
+    mismatch(at->range, types.unit(), out->type)
+        .fix({at->range.file, at->range.end, at->range.end}, ";", "end it with `;` to discard the value");
   }
   return out;
 }
@@ -186,7 +193,8 @@ Stmt* BodyChecker::check_for(const syntax::ForStmt& s) {
   set_unroll(out, s.unroll);
   TypeId type = s.type ? resolve_type(*s.type) : fresh(VarKind::Any, s.variable.range);
   if (s.is_list) {
-    if (s.list.size() > 1024) report(DiagnosticKind::InvalidUnroll, s.range, "a loop over a list is unrolled, and this list has more than 1024 elements");
+    if (s.list.size() > 1024)
+      report(DiagnosticKind::InvalidUnroll, s.range, "a loop over a list is unrolled, and this list has more than 1024 elements");
     for (const syntax::Expr* item : s.list) {
       Expr* e = check(*item, type);
       expect(e, type);
@@ -267,7 +275,8 @@ Stmt* BodyChecker::check_superstep(const syntax::SuperstepStmt& s) {
   out->body = check_block(*s.body, types.unit());
   loop_depth = outer;
   if (!infer.unify(out->body->type, types.unit())) mismatch(out->body->range, types.unit(), out->body->type);
-  if (out->body->exits & kReturn) report(DiagnosticKind::InvalidReturn, s.name.range, "a `return` inside of a superstep would miss its barrier");
+  if (out->body->exits & kReturn)
+    report(DiagnosticKind::InvalidReturn, s.name.range, "a `return` inside of a superstep would miss its barrier");
   out->exits = out->body->exits;
   return out;
 }
@@ -303,7 +312,8 @@ void BodyChecker::lend_scopes(BodyChecker& inner) const {
 /// A type without the inference variables of this body, which another body cannot know.
 TypeId BodyChecker::infer_type(TypeId type) const {
   type = infer.resolve(type);
-  if (types.form(type) == TypeForm::Var) return infer.kind(type) == VarKind::Float ? types.scalar(ir::Type::F32) : types.scalar(ir::Type::I32);
+  if (types.form(type) == TypeForm::Var)
+    return infer.kind(type) == VarKind::Float ? types.scalar(ir::Type::F32) : types.scalar(ir::Type::I32);
   return types.is_concrete(type) || types.form(type) == TypeForm::Buffer ? type : types.error();
 }
 
@@ -319,7 +329,8 @@ std::optional<std::int64_t> BodyChecker::constant_integer(const syntax::Expr& ex
   }
   const ir::Type scalar = types.scalar_of(type);
   if (!ir::is_int(scalar)) {
-    report(DiagnosticKind::TypeMismatch, expr.range, "cannot unify types `i32` and `" + types.text(type) + "`: a constant integer is needed");
+    report(DiagnosticKind::TypeMismatch, expr.range,
+           "cannot unify types `i32` and `" + types.text(type) + "`: a constant integer is needed");
     return std::nullopt;
   }
   const std::uint64_t bits = (*cells)[0];
@@ -361,7 +372,8 @@ void BodyChecker::check_function(Function& f) {
   if (!f.item->broken && !infer.unify(root->type, result)) {
     const bool no_value = !root->args[0] || infer.resolve(root->args[0]->type) == types.unit();
     if (no_value && f.result != types.unit()) {
-      Diagnostic& d = report(DiagnosticKind::MissingReturn, f.item->name.range, "`" + f.name + "` must give a value of type `" + types.text(result) + "` on every path");
+      Diagnostic& d = report(DiagnosticKind::MissingReturn, f.item->name.range,
+                             "`" + f.name + "` must give a value of type `" + types.text(result) + "` on every path");
       d.note(result_range, "the result is declared here");
       if (root->args[0]) d.note(root->args[0]->range, "this may come to its end without a value");
       // The usual slip: the last expression ends in `;`.

@@ -20,12 +20,14 @@ class TestChecker {
       for (const auto& [text, e] : file_.visible)
         if (e.kind == EntityKind::Kernel) names.push_back(text);
       const std::string near = nearest_name(item.subject.text, names);
-      Diagnostic& d = up_.report(DiagnosticKind::UnknownKernel, item.subject.range, "there is no kernel `" + std::string(item.subject.text) + "`");
+      Diagnostic& d =
+          up_.report(DiagnosticKind::UnknownKernel, item.subject.range, "there is no kernel `" + std::string(item.subject.text) + "`");
       if (!near.empty()) d.fix(item.subject.range, near, "did you mean `" + near + "`?");
       return;
     }
     if (entity->kind == EntityKind::Pipeline) {
-      up_.report(DiagnosticKind::NotYetLowered, item.subject.range, "pipelines are not yet lowered in this version, so they cannot be tested");
+      up_.report(DiagnosticKind::NotYetLowered, item.subject.range,
+                 "pipelines are not yet lowered in this version, so they cannot be tested");
       return;
     }
     const Kernel& kernel = up_.module.kernels[entity->index];
@@ -38,14 +40,17 @@ class TestChecker {
     for (const syntax::TestStmt& s : item.statements) statement(s, kernel, info, arguments);
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       if (!arguments[i]) {
-        fail(item.name.range, "the test gives no value to the parameter `" + kernel.params[i].name + "`").note(kernel.params[i].range, "declared here");
+        fail(item.name.range, "the test gives no value to the parameter `" + kernel.params[i].name + "`")
+            .note(kernel.params[i].range, "declared here");
         continue;
       }
       info.arguments.push_back(std::move(*arguments[i]));
     }
     if (info.grid.empty() && !faulty_) fail(item.name.range, "the test says no `grid(...)`: how many blocks run");
-    const bool dynamic = kernel.body && std::any_of(kernel.body->locals.begin(), kernel.body->locals.end(), [](const Local& l) { return l.kind == LocalKind::DynamicShared; });
-    if (dynamic && !info.dynamic_shared) fail(item.name.range, "the kernel has a `[T; dyn]` array: the test must say how long it is, with `shared(n);`");
+    const bool dynamic = kernel.body && std::any_of(kernel.body->locals.begin(), kernel.body->locals.end(),
+                                                    [](const Local& l) { return l.kind == LocalKind::DynamicShared; });
+    if (dynamic && !info.dynamic_shared)
+      fail(item.name.range, "the kernel has a `[T; dyn]` array: the test must say how long it is, with `shared(n);`");
     if (!dynamic && info.dynamic_shared) fail(info.dynamic_shared->range, "the kernel has no `[T; dyn]` array");
     if (info.expectations.empty() && info.same_as.empty() && info.error.empty()) fail(item.name.range, "the test expects nothing");
     if (!faulty_) up_.module.tests.push_back(std::move(info));
@@ -74,7 +79,8 @@ class TestChecker {
       for (const ParamDef& p : kernel.params) names.push_back(p.name);
       const std::string near = nearest_name(s.name.text, names);
       faulty_ = true;
-      Diagnostic& d = up_.report(DiagnosticKind::UnknownName, s.name.range, "kernel `" + kernel.name + "` has no parameter `" + std::string(s.name.text) + "`");
+      Diagnostic& d = up_.report(DiagnosticKind::UnknownName, s.name.range,
+                                 "kernel `" + kernel.name + "` has no parameter `" + std::string(s.name.text) + "`");
       if (!near.empty()) d.fix(s.name.range, near, "did you mean `" + near + "`?");
       return -1;
     };
@@ -127,7 +133,8 @@ class TestChecker {
         if (p < 0) return;
         const ParamDef& def = kernel.params[static_cast<std::size_t>(p)];
         if (def.access != ir::Access::Out && def.access != ir::Access::InOut) {
-          fail(s.name.range, "`" + def.name + "` is not written by the kernel, so nothing can be expected of it").note(def.range, "declared here");
+          fail(s.name.range, "`" + def.name + "` is not written by the kernel, so nothing can be expected of it")
+              .note(def.range, "declared here");
           return;
         }
         info.expectations.push_back({p, value(*s.value, def.type), s.range});
@@ -238,7 +245,9 @@ class TestChecker {
   // --- values -----------------------------------------------------------------------------------------------------------------
 
   TestExpr value(const syntax::Expr& e, TypeId want) {
-    TestExpr out = types_.form(want) == TypeForm::Buffer ? list(e, types_[want].args[0]) : types_.form(want) == TypeForm::Scalar ? scalar(e, want) : record(e, want);
+    TestExpr out = types_.form(want) == TypeForm::Buffer   ? list(e, types_[want].args[0])
+                   : types_.form(want) == TypeForm::Scalar ? scalar(e, want)
+                                                           : record(e, want);
     out.range = e.range;
     return out;
   }
@@ -282,11 +291,13 @@ class TestChecker {
       out.parts.push_back(value(*args[0], count));
       return out;
     }
-    if (out.type == ir::Type::Void) return wrong(e.range, "random elements of type `" + types_.text(element) + "` are given as a list: `[value; n]`");
+    if (out.type == ir::Type::Void)
+      return wrong(e.range, "random elements of type `" + types_.text(element) + "` are given as a list: `[value; n]`");
     const bool random = name->text == "random";
     if (args.size() != 3 && !(args.size() == 1 && !random))
       return wrong(e.range, random ? "a random buffer is `random(n, lo, hi)`" : "a buffer of anything is `any(n)`, or `any(n, lo, hi)`");
-    if (!random && args.size() == 3 && !ir::is_int(out.type)) return wrong(e.range, "`any(n, lo, hi)` gives integers; numbers are `random(n, lo, hi)`");
+    if (!random && args.size() == 3 && !ir::is_int(out.type))
+      return wrong(e.range, "`any(n, lo, hi)` gives integers; numbers are `random(n, lo, hi)`");
     if (out.type == ir::Type::Bool && random) return wrong(e.range, "`random` gives numbers; `any(n)` gives bools");
     out.kind = random ? TestExpr::Kind::RandomList : TestExpr::Kind::AnyList;
     out.parts.push_back(value(*args[0], count));
@@ -315,7 +326,8 @@ class TestChecker {
       }
       return out;
     }
-    if (node.form == TypeForm::Tuple && e.kind == syntax::ExprKind::Tuple && e.as<syntax::TupleExpr>().elements.size() == node.args.size()) {
+    if (node.form == TypeForm::Tuple && e.kind == syntax::ExprKind::Tuple &&
+        e.as<syntax::TupleExpr>().elements.size() == node.args.size()) {
       for (std::size_t i = 0; i < node.args.size(); ++i) out.parts.push_back(value(*e.as<syntax::TupleExpr>().elements[i], node.args[i]));
       return out;
     }
@@ -342,7 +354,8 @@ class TestChecker {
   }
 
   /// The constant's cells with their offsets in memory.
-  void place_cells(TypeId type, std::int64_t at, const std::vector<std::uint64_t>& cells, std::vector<std::pair<std::int64_t, TestExpr>>& out) {
+  void place_cells(TypeId type, std::int64_t at, const std::vector<std::uint64_t>& cells,
+                   std::vector<std::pair<std::int64_t, TestExpr>>& out) {
     const TypeNode node = types_[type];
     const std::vector<Slot> slots = types_.slots(type);
     const auto part_cells = [&](std::size_t first, std::size_t count, std::int64_t element) {
@@ -435,7 +448,8 @@ class TestChecker {
       const bool two = args.size() == 2;
       const bool random = name->text == "random";
       if (name->text == "any" || random) {
-        if (!two && !(args.empty() && !random)) return wrong(e.range, random ? "a random number is `random(lo, hi)`" : "a random integer is `any(lo, hi)`, or `any()`");
+        if (!two && !(args.empty() && !random))
+          return wrong(e.range, random ? "a random number is `random(lo, hi)`" : "a random integer is `any(lo, hi)`, or `any()`");
         if (random && type == ir::Type::Bool) return mismatch(e.range, want, "a number");
         if (!random && two && !ir::is_int(type)) return wrong(e.range, "`any(lo, hi)` gives an integer; a number is `random(lo, hi)`");
         out.kind = random && ir::is_float(type) ? TestExpr::Kind::RandomReal : TestExpr::Kind::AnyInt;
@@ -474,18 +488,57 @@ class TestChecker {
       case syntax::BinaryOp::Div: out.op = floating ? ir::Op::Fdiv : ir::Op::Cdiv; break;
       case syntax::BinaryOp::Add: out.op = ir::Op::Add; break;
       case syntax::BinaryOp::Sub: out.op = ir::Op::Sub; break;
-      case syntax::BinaryOp::Mod: out.op = ir::Op::Cmod; integers = true; break;
-      case syntax::BinaryOp::Shl: out.op = ir::Op::Shl; integers = true; break;
-      case syntax::BinaryOp::Shr: out.op = ir::Op::Shr; integers = true; break;
-      case syntax::BinaryOp::BitAnd: out.op = ir::Op::And; integers = true; break;
-      case syntax::BinaryOp::BitXor: out.op = ir::Op::Xor; integers = true; break;
-      case syntax::BinaryOp::BitOr: out.op = ir::Op::Or; integers = true; break;
-      case syntax::BinaryOp::Eq: out.op = ir::Op::Cmpeq; compares = true; break;
-      case syntax::BinaryOp::Ne: out.op = ir::Op::Cmpne; compares = true; break;
-      case syntax::BinaryOp::Lt: out.op = ir::Op::Cmplt; compares = true; break;
-      case syntax::BinaryOp::Gt: out.op = ir::Op::Cmplt; compares = true; out.swapped = true; break;
-      case syntax::BinaryOp::Le: out.op = ir::Op::Cmplt; compares = true; out.swapped = out.negated = true; break;
-      case syntax::BinaryOp::Ge: out.op = ir::Op::Cmplt; compares = true; out.negated = true; break;
+      case syntax::BinaryOp::Mod:
+        out.op = ir::Op::Cmod;
+        integers = true;
+        break;
+      case syntax::BinaryOp::Shl:
+        out.op = ir::Op::Shl;
+        integers = true;
+        break;
+      case syntax::BinaryOp::Shr:
+        out.op = ir::Op::Shr;
+        integers = true;
+        break;
+      case syntax::BinaryOp::BitAnd:
+        out.op = ir::Op::And;
+        integers = true;
+        break;
+      case syntax::BinaryOp::BitXor:
+        out.op = ir::Op::Xor;
+        integers = true;
+        break;
+      case syntax::BinaryOp::BitOr:
+        out.op = ir::Op::Or;
+        integers = true;
+        break;
+      case syntax::BinaryOp::Eq:
+        out.op = ir::Op::Cmpeq;
+        compares = true;
+        break;
+      case syntax::BinaryOp::Ne:
+        out.op = ir::Op::Cmpne;
+        compares = true;
+        break;
+      case syntax::BinaryOp::Lt:
+        out.op = ir::Op::Cmplt;
+        compares = true;
+        break;
+      case syntax::BinaryOp::Gt:
+        out.op = ir::Op::Cmplt;
+        compares = true;
+        out.swapped = true;
+        break;
+      case syntax::BinaryOp::Le:
+        out.op = ir::Op::Cmplt;
+        compares = true;
+        out.swapped = out.negated = true;
+        break;
+      case syntax::BinaryOp::Ge:
+        out.op = ir::Op::Cmplt;
+        compares = true;
+        out.negated = true;
+        break;
       case syntax::BinaryOp::MatMul:
       case syntax::BinaryOp::And:
       case syntax::BinaryOp::Or: return wrong(e.op_range, "this operator has no place in a test");
@@ -520,7 +573,9 @@ void Checker::check_tests() {
     if (item->kind != syntax::ItemKind::Test) continue;
     const auto& test = item->as<syntax::TestItem>();
     const auto [first, fresh] = names.emplace(test.name.text, test.name.range);
-    if (!fresh) report(DiagnosticKind::DuplicateName, test.name.range, "test `" + std::string(test.name.text) + "` is declared twice").note(first->second, "the first is here");
+    if (!fresh)
+      report(DiagnosticKind::DuplicateName, test.name.range, "test `" + std::string(test.name.text) + "` is declared twice")
+          .note(first->second, "the first is here");
     TestChecker(*this, root).run(test);
   }
 }

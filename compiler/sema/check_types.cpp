@@ -27,7 +27,8 @@ bool looks_constant(const Checker& checker, const File& file, const syntax::Expr
     }
     case syntax::ExprKind::Unary: return looks_constant(checker, file, *e.as<syntax::UnaryExpr>().operand);
     case syntax::ExprKind::Binary:
-      return looks_constant(checker, file, *e.as<syntax::BinaryExpr>().left) && looks_constant(checker, file, *e.as<syntax::BinaryExpr>().right);
+      return looks_constant(checker, file, *e.as<syntax::BinaryExpr>().left) &&
+             looks_constant(checker, file, *e.as<syntax::BinaryExpr>().right);
     case syntax::ExprKind::Member: return e.as<syntax::MemberExpr>().base->kind == syntax::ExprKind::Name;
     case syntax::ExprKind::Float:
     case syntax::ExprKind::Bool:
@@ -64,7 +65,8 @@ std::optional<std::vector<TypeId>> BodyChecker::type_arguments(syntax::List<synt
                                                                std::string_view of) {
   if (args.size() != count) {
     report(DiagnosticKind::WrongTypeArguments, range,
-           "`" + std::string(of) + "` takes " + std::to_string(count) + (count == 1 ? " type argument" : " type arguments") + ", not " + std::to_string(args.size()));
+           "`" + std::string(of) + "` takes " + std::to_string(count) + (count == 1 ? " type argument" : " type arguments") + ", not " +
+               std::to_string(args.size()));
     return std::nullopt;
   }
   std::vector<TypeId> out;
@@ -94,13 +96,16 @@ TypeId BodyChecker::resolve_named(const syntax::NamedType& t) {
     const auto parameter = type_names.find(t.name.text);
     if (parameter != type_names.end() && t.args.empty()) return parameter->second;
     const std::optional<ir::Type> scalar = ir::type_by_name(name);
-    constexpr ir::Type kLanguage[] = {ir::Type::Bool, ir::Type::I8,  ir::Type::U8,  ir::Type::I16, ir::Type::U16,  ir::Type::I32, ir::Type::U32,
-                                      ir::Type::I64,  ir::Type::U64, ir::Type::F16, ir::Type::Bf16, ir::Type::F32, ir::Type::F64};
-    if (scalar && t.args.empty() && std::find(std::begin(kLanguage), std::end(kLanguage), *scalar) != std::end(kLanguage)) return types.scalar(*scalar);
+    constexpr ir::Type kLanguage[] = {ir::Type::Bool, ir::Type::I8,  ir::Type::U8,  ir::Type::I16, ir::Type::U16,
+                                      ir::Type::I32,  ir::Type::U32, ir::Type::I64, ir::Type::U64, ir::Type::F16,
+                                      ir::Type::Bf16, ir::Type::F32, ir::Type::F64};
+    if (scalar && t.args.empty() && std::find(std::begin(kLanguage), std::end(kLanguage), *scalar) != std::end(kLanguage))
+      return types.scalar(*scalar);
     entity = up.find(file, t.name.text);
     if (!entity && (name == "fragment_a" || name == "fragment_b" || name == "fragment_c")) {
       if (t.args.size() != 4 || !t.args[0].type) {
-        report(DiagnosticKind::WrongTypeArguments, t.range, "a fragment is written `" + name + "<f16, 16, 16, 16>`: its scalar type, then m, n and k");
+        report(DiagnosticKind::WrongTypeArguments, t.range,
+               "a fragment is written `" + name + "<f16, 16, 16, 16>`: its scalar type, then m, n and k");
         return types.error();
       }
       TypeNode node{TypeForm::Fragment, {}, static_cast<std::uint32_t>(name.back() - 'a'), {resolve_type(*t.args[0].type)}, {}};
@@ -117,8 +122,9 @@ TypeId BodyChecker::resolve_named(const syntax::NamedType& t) {
     for (const auto& [text, other] : where->visible)
       if (other.kind == EntityKind::Record) names.push_back(text);
     for (const auto& [text, type] : type_names) names.push_back(text);
-    static constexpr std::pair<std::string_view, std::string_view> kForeign[] = {
-        {"int", "i32"}, {"uint", "u32"}, {"float", "f32"}, {"double", "f64"}, {"half", "f16"}, {"long", "i64"}, {"char", "i8"}, {"uchar", "u8"}, {"short", "i16"}};
+    static constexpr std::pair<std::string_view, std::string_view> kForeign[] = {{"int", "i32"},    {"uint", "u32"}, {"float", "f32"},
+                                                                                 {"double", "f64"}, {"half", "f16"}, {"long", "i64"},
+                                                                                 {"char", "i8"},    {"uchar", "u8"}, {"short", "i16"}};
     std::string near = nearest_name(name, names);
     for (const auto& [from, to] : kForeign)
       if (name == from) near = to;
@@ -134,7 +140,8 @@ TypeId BodyChecker::resolve_named(const syntax::NamedType& t) {
   for (std::size_t i = 0; i < args->size(); ++i) {
     const Bound bound = types.param_info(types[types.def(def).params[i]].def).bound;
     if (!types.is_error((*args)[i]) && !satisfies((*args)[i], bound)) {
-      report(DiagnosticKind::UnmetBound, t.range, "`" + types.text((*args)[i]) + "` does not fit the bound of `" + types.text(types.def(def).params[i]) + "`")
+      report(DiagnosticKind::UnmetBound, t.range,
+             "`" + types.text((*args)[i]) + "` does not fit the bound of `" + types.text(types.def(def).params[i]) + "`")
           .note(types.param_info(types[types.def(def).params[i]].def).range, "the bound is declared here");
       return types.error();
     }
@@ -153,7 +160,8 @@ TypeId BodyChecker::resolve_type(const syntax::Type& type, bool allow_buffer) {
         return types.error();
       }
       if (array.extents.empty() && !allow_buffer) {
-        report(DiagnosticKind::InvalidParameter, type.range, "a buffer can only be a parameter, with `in`, `out` or `inout`; a fixed array has a length: `[T; n]`");
+        report(DiagnosticKind::InvalidParameter, type.range,
+               "a buffer can only be a parameter, with `in`, `out` or `inout`; a fixed array has a length: `[T; n]`");
         return types.error();
       }
       std::vector<std::int64_t> extents;
@@ -174,7 +182,8 @@ TypeId BodyChecker::resolve_type(const syntax::Type& type, bool allow_buffer) {
       if (allow_buffer) return types.buffer(element, std::move(extents));
       const TypeId out = types.array(element, std::move(extents));
       if (types.is_concrete(out) && types.cells(out) > kMaxCells) {
-        report(DiagnosticKind::InvalidExtent, type.range, "`" + types.text(out) + "` is larger than " + std::to_string(kMaxCells) + " cells");
+        report(DiagnosticKind::InvalidExtent, type.range,
+               "`" + types.text(out) + "` is larger than " + std::to_string(kMaxCells) + " cells");
         return types.error();
       }
       return out;
@@ -209,22 +218,26 @@ void Checker::declare_records() {
       BodyChecker scope(*this, file, BodyChecker::Kind::Constant, scratch, false);
       std::vector<std::pair<std::string, std::uint32_t>> params;
       const auto& type_params = variant ? item->as<syntax::EnumItem>().type_params : item->as<syntax::StructItem>().type_params;
-      for (std::size_t i = 0; i < type_params.size(); ++i) params.emplace_back(std::string(type_params[i].name.text), types[types.def(number).params[i]].def);
+      for (std::size_t i = 0; i < type_params.size(); ++i)
+        params.emplace_back(std::string(type_params[i].name.text), types[types.def(number).params[i]].def);
       scope.bind_type_params(params);
       if (variant) {
         const auto& e = item->as<syntax::EnumItem>();
         std::vector<ConstructorDef> constructors;
         for (const syntax::Variant& v : e.variants) {
           ConstructorDef c{std::string(v.name.text), {}, v.name.range};
-          const auto same = std::find_if(constructors.begin(), constructors.end(), [&](const ConstructorDef& o) { return o.name == c.name; });
+          const auto same =
+              std::find_if(constructors.begin(), constructors.end(), [&](const ConstructorDef& o) { return o.name == c.name; });
           if (same != constructors.end()) {
-            report(DiagnosticKind::DuplicateName, v.name.range, "constructor `" + c.name + "` is declared twice").note(same->range, "the first is here");
+            report(DiagnosticKind::DuplicateName, v.name.range, "constructor `" + c.name + "` is declared twice")
+                .note(same->range, "the first is here");
             continue;
           }
           for (const syntax::Type* t : v.payload) c.payload.push_back(scope.resolve_type(*t));
           constructors.push_back(std::move(c));
         }
-        if (constructors.empty() && !item->broken) report(DiagnosticKind::EmptyEnum, name.range, "`" + std::string(name.text) + "` has no constructor, so no value");
+        if (constructors.empty() && !item->broken)
+          report(DiagnosticKind::EmptyEnum, name.range, "`" + std::string(name.text) + "` has no constructor, so no value");
         types.def(number).constructors = std::move(constructors);
       } else {
         const auto& s = item->as<syntax::StructItem>();
@@ -232,7 +245,8 @@ void Checker::declare_records() {
         for (const syntax::Field& f : s.fields) {
           const auto same = std::find_if(fields.begin(), fields.end(), [&](const FieldDef& o) { return o.name == f.name.text; });
           if (same != fields.end()) {
-            report(DiagnosticKind::DuplicateName, f.name.range, "field `" + std::string(f.name.text) + "` is declared twice").note(same->range, "the first is here");
+            report(DiagnosticKind::DuplicateName, f.name.range, "field `" + std::string(f.name.text) + "` is declared twice")
+                .note(same->range, "the first is here");
             continue;
           }
           fields.push_back({std::string(f.name.text), scope.resolve_type(*f.type), f.name.range});
@@ -257,7 +271,8 @@ void Checker::check_record_cycles() {
         const auto part = [&](TypeId& member, SourceRange range) {
           if (!mentions(member)) return;
           if (!cyclic)
-            report(DiagnosticKind::RecursiveType, range, "`" + types.def(node.def).name + "` would contain itself").note(types.def(node.def).range, "declared here");
+            report(DiagnosticKind::RecursiveType, range, "`" + types.def(node.def).name + "` would contain itself")
+                .note(types.def(node.def).range, "declared here");
           cyclic = true;
           member = types.error();
         };
@@ -289,7 +304,8 @@ std::optional<ParamDef> Checker::parameter(BodyChecker& scope, const syntax::Par
     scope.resolve_type(*param.type);
     return std::nullopt;
   }
-  if (out.access == ir::Access::None && array && param.type->as<syntax::ArrayType>().extents.empty() && !param.type->as<syntax::ArrayType>().dynamic) {
+  if (out.access == ir::Access::None && array && param.type->as<syntax::ArrayType>().extents.empty() &&
+      !param.type->as<syntax::ArrayType>().dynamic) {
     report(DiagnosticKind::InvalidParameter, param.type->range, "buffer " + name + " must say how it is used: `in`, `out` or `inout`")
         .fix({param.type->range.file, param.type->range.begin, param.type->range.begin}, "in ", "read only");
     scope.resolve_type(*param.type, true);
@@ -309,7 +325,8 @@ std::optional<ParamDef> Checker::parameter(BodyChecker& scope, const syntax::Par
     }
     if (cells > (out.access != ir::Access::None ? 4096 : 64)) {
       report(DiagnosticKind::InvalidParameter, param.type->range,
-             name + " has " + std::to_string(cells) + " cells" + (out.access != ir::Access::None ? " an element; 4096 are possible" : "; 64 are possible: pass a buffer"));
+             name + " has " + std::to_string(cells) + " cells" +
+                 (out.access != ir::Access::None ? " an element; 4096 are possible" : "; 64 are possible: pass a buffer"));
       return std::nullopt;
     }
   }
@@ -326,18 +343,22 @@ void Checker::declare_function(Function& f) {
   for (const syntax::TypeParam& p : f.item->type_params) {
     std::optional<Bound> bound = bound_by_name(p.bound.text);
     if (!bound) {
-      report(DiagnosticKind::UnknownType, p.bound.range, "there is no bound `" + std::string(p.bound.text) + "`; there are scalar, number, integer and float");
+      report(DiagnosticKind::UnknownType, p.bound.range,
+             "there is no bound `" + std::string(p.bound.text) + "`; there are scalar, number, integer and float");
       bound = Bound::None;
       f.signature_broken = true;
     }
-    if (!seen.insert(p.name.text).second) report(DiagnosticKind::DuplicateName, p.name.range, "type parameter `" + std::string(p.name.text) + "` is declared twice");
+    if (!seen.insert(p.name.text).second)
+      report(DiagnosticKind::DuplicateName, p.name.range, "type parameter `" + std::string(p.name.text) + "` is declared twice");
     f.type_params.emplace_back(std::string(p.name.text), types.add_param({std::string(p.name.text), *bound, p.name.range}));
   }
   scope.bind_type_params(f.type_params);
   std::map<std::string_view, SourceRange> names;
   for (const syntax::Param& p : f.item->params) {
     const auto [first, fresh] = names.emplace(p.name.text, p.name.range);
-    if (!fresh) report(DiagnosticKind::DuplicateName, p.name.range, "parameter `" + std::string(p.name.text) + "` is declared twice").note(first->second, "the first is here");
+    if (!fresh)
+      report(DiagnosticKind::DuplicateName, p.name.range, "parameter `" + std::string(p.name.text) + "` is declared twice")
+          .note(first->second, "the first is here");
     if (std::optional<ParamDef> param = parameter(scope, p, false)) {
       f.params.push_back(std::move(*param));
     } else {
@@ -355,7 +376,8 @@ void Checker::declare_function(Function& f) {
   if (f.item->inline_depth) {
     const std::optional<std::int64_t> depth = scope.constant_integer(*f.item->inline_depth);
     if (depth && (*depth < 1 || *depth > 1000)) {
-      report(DiagnosticKind::InvalidUnroll, f.item->inline_depth->range, "a body cannot be put in place " + std::to_string(*depth) + " times; 1 to 1000 are possible");
+      report(DiagnosticKind::InvalidUnroll, f.item->inline_depth->range,
+             "a body cannot be put in place " + std::to_string(*depth) + " times; 1 to 1000 are possible");
       f.signature_broken = true;
     } else if (depth) {
       f.inline_depth = static_cast<int>(*depth);
@@ -371,12 +393,15 @@ void Checker::declare_kernels() {
     k.wide = k.item->wide;
     k.broken = k.item->broken;
     if (k.item->params.empty() && !k.broken)
-      report(DiagnosticKind::KernelWithoutParameters, k.item->name.range, "a kernel must have at least one parameter, or nothing comes out of it");
+      report(DiagnosticKind::KernelWithoutParameters, k.item->name.range,
+             "a kernel must have at least one parameter, or nothing comes out of it");
     std::map<std::string_view, SourceRange> names;
     for (const syntax::Param& p : k.item->params) {
       const auto [first, fresh] = names.emplace(p.name.text, p.name.range);
       k.broken = k.broken || !fresh;
-      if (!fresh) report(DiagnosticKind::DuplicateName, p.name.range, "parameter `" + std::string(p.name.text) + "` is declared twice").note(first->second, "the first is here");
+      if (!fresh)
+        report(DiagnosticKind::DuplicateName, p.name.range, "parameter `" + std::string(p.name.text) + "` is declared twice")
+            .note(first->second, "the first is here");
       if (std::optional<ParamDef> param = parameter(scope, p, true)) {
         k.params.push_back(std::move(*param));
       } else {
@@ -402,7 +427,8 @@ void Checker::declare_kernels() {
         continue;
       }
       if (*extent < 1 || *extent > 1024) {
-        report(DiagnosticKind::InvalidBlock, k.item->block[i]->range, "a block extent is between 1 and 1024, not " + std::to_string(*extent));
+        report(DiagnosticKind::InvalidBlock, k.item->block[i]->range,
+               "a block extent is between 1 and 1024, not " + std::to_string(*extent));
         k.broken = true;
         continue;
       }
@@ -450,7 +476,8 @@ void Checker::check_constant(ConstantDef& c) {
         if (*end == '\0' && (whole || literal.is_float)) bits = literal_bits(literal, scalar);
       }
       if (!bits) {
-        report(DiagnosticKind::InvalidDefine, c.range, "`-D " + c.name + "=" + text + "` gives no value of type `" + types.text(type) + "`");
+        report(DiagnosticKind::InvalidDefine, c.range,
+               "`-D " + c.name + "=" + text + "` gives no value of type `" + types.text(type) + "`");
         cells.reset();
       } else {
         cells = {*bits};

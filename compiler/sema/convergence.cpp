@@ -1,7 +1,8 @@
-// Convergence by data flow, on the lowered program: may every thread of the block reach this barrier, every lane of the warp this operation?
-// Values are uniform (the same in all threads of the block that get there), warp-uniform, or varying; control is what the values that branch
-// say. Register cells are followed through stores, branches and loops to a fixed point, so that `let`, `var`, calls and flags of early exits
-// need no rules of their own. An element at a uniform index counts as uniform: what contradicts that is a race, and refused elsewhere.
+// Convergence by data flow, on the lowered program: may every thread of the block reach this barrier, every lane of the warp this
+// operation? Values are uniform (the same in all threads of the block that get there), warp-uniform, or varying; control is what the values
+// that branch say. Register cells are followed through stores, branches and loops to a fixed point, so that `let`, `var`, calls and flags
+// of early exits need no rules of their own. An element at a uniform index counts as uniform: what contradicts that is a race, and refused
+// elsewhere.
 #include <algorithm>
 #include <map>
 
@@ -35,7 +36,8 @@ class Analysis {
       if (g_.op(p.body[at]) != Op::Store) continue;
       const NodeId base = ir::place_base(g_, g_.source(p.body[at], 0));
       if (!is_register(base)) continue;
-      for (int up = structure_.parent[at]; up >= 0; up = structure_.parent[static_cast<std::size_t>(up)]) stored_[static_cast<std::size_t>(up)].push_back(base);
+      for (int up = structure_.parent[at]; up >= 0; up = structure_.parent[static_cast<std::size_t>(up)])
+        stored_[static_cast<std::size_t>(up)].push_back(base);
     }
     for (auto& list : stored_) {
       std::sort(list.begin(), list.end());
@@ -105,7 +107,8 @@ class Analysis {
       const ir::InsKind kind = ir::ins_info(ins).kind;
       if (kind == ir::InsKind::Atomic) return {kVarying, id};
       if (kind != ir::InsKind::Warp) return of_sources(id);
-      const bool shuffles = ins == ir::Ins::Shuffle || ins == ir::Ins::ShuffleUp || ins == ir::Ins::ShuffleDown || ins == ir::Ins::ShuffleXor;
+      const bool shuffles =
+          ins == ir::Ins::Shuffle || ins == ir::Ins::ShuffleUp || ins == ir::Ins::ShuffleDown || ins == ir::Ins::ShuffleXor;
       return {shuffles ? kVarying : kWarpUniform, id};
     }
     if (is_warp_number(id)) return {kWarpUniform, id};
@@ -119,7 +122,8 @@ class Analysis {
     if (!is_register(base)) return out;
     const Cells& c = cells_of(base);
     const auto index = g_.sources(place).size() > 1 ? ir::integer_literal(g_, g_.source(place, 1)) : std::nullopt;
-    if (index && *index >= 0 && *index < static_cast<std::int64_t>(c.size()) && c.size() > 1) return join(out, c[static_cast<std::size_t>(*index)]);
+    if (index && *index >= 0 && *index < static_cast<std::int64_t>(c.size()) && c.size() > 1)
+      return join(out, c[static_cast<std::size_t>(*index)]);
     for (const Mark& m : c) out = join(out, m);
     return out;
   }
@@ -245,9 +249,7 @@ class Analysis {
     return "`" + out + "`";
   }
 
-  bool first_time(SourceRange range) {
-    return told_.insert({range.file.value, range.begin}).second;
-  }
+  bool first_time(SourceRange range) { return told_.insert({range.file.value, range.begin}).second; }
 
   /// Where the condition stands, and where what it depends on came from.
   void explain(Diagnostic& d, Mark control) {
@@ -270,7 +272,8 @@ class Analysis {
       if (!origin) origin = g_.range(user);
       if (origin && !(origin == branch)) d.note(origin, text(origin) + " differs between the threads of a block");
     } else if (g_.op(at) == Op::Ins && g_.range(at) && !(g_.range(at) == branch)) {
-      d.note(g_.range(at), "the result of `" + std::string(ir::ins_info(g_.arg_as<ir::InsArg>(at)->code).name) + "` differs between threads");
+      d.note(g_.range(at),
+             "the result of `" + std::string(ir::ins_info(g_.arg_as<ir::InsArg>(at)->code).name) + "` differs between threads");
     }
   }
 
@@ -278,7 +281,8 @@ class Analysis {
     failed_ = true;
     const SourceRange range = g_.range(id);
     if (!first_time(range)) return;
-    Diagnostic& d = sink_.report(DiagnosticKind::BarrierInDivergentFlow, range, "barrier called in diverged control flow: some threads of the block may not reach it");
+    Diagnostic& d = sink_.report(DiagnosticKind::BarrierInDivergentFlow, range,
+                                 "barrier called in diverged control flow: some threads of the block may not reach it");
     explain(d, control);
   }
 
@@ -289,7 +293,8 @@ class Analysis {
     const SourceRange range = g_.range(id);
     if (!first_time(range)) return;
     Diagnostic& d = sink_.report(DiagnosticKind::CollectiveInDivergentFlow, range,
-                                 "warp collective `" + std::string(ir::ins_info(ins).name) + "` called in diverged control flow: some lanes of the warp may not reach it");
+                                 "warp collective `" + std::string(ir::ins_info(ins).name) +
+                                     "` called in diverged control flow: some lanes of the warp may not reach it");
     explain(d, control);
   }
 
@@ -299,8 +304,9 @@ class Analysis {
       if (s.divergent || id.index() < s.begin || id.index() >= s.end) continue;
       failed_ = true;
       if (!first_time(s.name)) return;
-      Diagnostic& d = sink_.report(DiagnosticKind::DivergentSuperstep, s.name,
-                                   "barrier called in diverged control flow: superstep " + text(s.name) + " branches by thread and is not marked `divergent`");
+      Diagnostic& d = sink_.report(
+          DiagnosticKind::DivergentSuperstep, s.name,
+          "barrier called in diverged control flow: superstep " + text(s.name) + " branches by thread and is not marked `divergent`");
       explain(d, condition);
       d.fix({s.name.file, s.name.end, s.name.end}, " divergent", "say that its body branches by thread");
       return;
@@ -313,9 +319,9 @@ class Analysis {
   const SourceManager& sources_;
   DiagnosticSink& sink_;
   ir::Structure structure_;
-  std::vector<Mark> marks_;                     // by node
-  std::map<NodeId, Cells> cells_;               // register variables, now
-  std::vector<std::vector<NodeId>> stored_;     // by position: variables that a loop or IF writes
+  std::vector<Mark> marks_;                  // by node
+  std::map<NodeId, Cells> cells_;            // register variables, now
+  std::vector<std::vector<NodeId>> stored_;  // by position: variables that a loop or IF writes
   std::set<std::pair<std::uint32_t, std::uint32_t>> told_;
   bool report_ = false;
   bool failed_ = false;

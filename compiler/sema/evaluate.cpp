@@ -182,7 +182,8 @@ class Evaluator {
         const ir::Type from = types_.scalar_of(type_of(f, e.args[0]->type));
         const ir::Type to = types_.scalar_of(type);
         if (from == to) return v;
-        return scalar(e.range, ir::evaluate(e.form == ExprForm::Cast ? ir::Op::Cast : ir::Op::Bitcast, to, std::array{from}, std::array{(*v)[0]}));
+        return scalar(e.range,
+                      ir::evaluate(e.form == ExprForm::Cast ? ir::Op::Cast : ir::Op::Bitcast, to, std::array{from}, std::array{(*v)[0]}));
       }
       case ExprForm::Call: return call(f, e);
       case ExprForm::Intrinsic: return intrinsic(f, e);
@@ -230,7 +231,8 @@ class Evaluator {
           const std::vector<Slot> inner = types_.slots(type_of(f, e.args[i]->type));
           const auto places = types_.payload_slots(type, e.index, i);
           for (std::size_t s = 0; s < inner.size(); ++s)
-            for (std::int64_t k = 0; k < inner[s].count; ++k) out[starts[places[s].first] + static_cast<std::size_t>(places[s].second + k)] = (*v)[cell++];
+            for (std::int64_t k = 0; k < inner[s].count; ++k)
+              out[starts[places[s].first] + static_cast<std::size_t>(places[s].second + k)] = (*v)[cell++];
         }
         return out;
       }
@@ -300,7 +302,8 @@ class Evaluator {
       std::size_t cell = 0;
       for (const Slot& s : std::vector<Slot>(types_.slots(operand)))
         for (std::int64_t k = 0; k < s.count; ++k, ++cell) {
-          const auto same = ir::evaluate(ir::Op::Cmpeq, ir::Type::Bool, std::array{s.type, s.type}, std::array{(*left)[cell], (*right)[cell]});
+          const auto same =
+              ir::evaluate(ir::Op::Cmpeq, ir::Type::Bool, std::array{s.type, s.type}, std::array{(*left)[cell], (*right)[cell]});
           equal = equal && same && *same;
         }
       return Cells{(e.op == Op::Eq) == equal ? 1u : 0u};
@@ -325,7 +328,8 @@ class Evaluator {
       case Op::Shl:
       case Op::Shr: {
         const std::uint64_t count = (*right)[0] & static_cast<std::uint64_t>(ir::type_bits(t) - 1);
-        return scalar(e.range, ir::evaluate(e.op == Op::Shl ? ir::Op::Shl : ir::Op::Shr, t, std::array{t, t}, std::array{(*left)[0], count}));
+        return scalar(e.range,
+                      ir::evaluate(e.op == Op::Shl ? ir::Op::Shl : ir::Op::Shr, t, std::array{t, t}, std::array{(*left)[0], count}));
       }
       case Op::BitAnd: return Cells{(*left)[0] & (*right)[0]};
       case Op::BitXor: return Cells{(*left)[0] ^ (*right)[0]};
@@ -496,7 +500,8 @@ class Evaluator {
           const auto places = types_.payload_slots(type, p.constructor, i);
           Cells inner;
           for (std::size_t s = 0; s < part_slots.size(); ++s)
-            for (std::int64_t k = 0; k < part_slots[s].count; ++k) inner.push_back(v[starts[places[s].first] + static_cast<std::size_t>(places[s].second + k)]);
+            for (std::int64_t k = 0; k < part_slots[s].count; ++k)
+              inner.push_back(v[starts[places[s].first] + static_cast<std::size_t>(places[s].second + k)]);
           if (!matches(f, *p.parts[i], inner)) return false;
         }
         return true;
@@ -571,7 +576,8 @@ class Evaluator {
           step_by = as_integer((*by)[0], types_.scalar_of(type_of(f, s.step->type)));
         }
         const std::int64_t end = as_integer((*last)[0], t);
-        for (std::int64_t i = as_integer((*first)[0], t); step_by > 0 ? (s.inclusive ? i <= end : i < end) : (s.inclusive ? i >= end : i > end);) {
+        for (std::int64_t i = as_integer((*first)[0], t);
+             step_by > 0 ? (s.inclusive ? i <= end : i < end) : (s.inclusive ? i >= end : i > end);) {
           f.locals[s.local] = {mask_to(static_cast<std::uint64_t>(i), t)};
           const Flow flow = run_block(f, *s.body);
           if (flow == Flow::Break) break;
@@ -673,6 +679,8 @@ std::optional<std::uint64_t> literal_bits(const Expr& literal, ir::Type type) {
   return std::nullopt;
 }
 
-std::optional<std::vector<std::uint64_t>> evaluate(Checker& checker, Body& body, const Expr& expr) { return Evaluator(checker).run(body, expr); }
+std::optional<std::vector<std::uint64_t>> evaluate(Checker& checker, Body& body, const Expr& expr) {
+  return Evaluator(checker).run(body, expr);
+}
 
 }  // namespace sarek::sema

@@ -42,7 +42,8 @@ std::optional<ir::Program> Lowerer::attempt(const Kernel& kernel) {
     std::size_t cell = 0;
     const std::vector<Slot> slots = types_.slots(table.first);
     for (std::size_t s = 0; s < slots.size(); ++s)
-      for (std::int64_t k = 0; k < slots[s].count; ++k) b_.store(place.slots[s].buffer, b_.i32(k), bits(slots[s].type, table.second[cell++]));
+      for (std::int64_t k = 0; k < slots[s].count; ++k)
+        b_.store(place.slots[s].buffer, b_.i32(k), bits(slots[s].type, table.second[cell++]));
     tables_.emplace(table, place);
   }
   for (std::uint32_t i = 0; i < kernel.body->locals.size(); ++i) {
@@ -121,7 +122,8 @@ void Lowerer::declare_params(const Kernel& kernel, Frame& frame) {
           switch (type.form) {
             case TypeForm::Scalar: out[first].push_back(at); return;
             case TypeForm::Array:
-              for (std::int64_t e = 0; e < types_.element_count(t); ++e) place_cells(type.args[0], at + e * types_.memory(type.args[0]).size, first, out);
+              for (std::int64_t e = 0; e < types_.element_count(t); ++e)
+                place_cells(type.args[0], at + e * types_.memory(type.args[0]).size, first, out);
               return;
             case TypeForm::Tuple:
             case TypeForm::Record: {
@@ -135,7 +137,8 @@ void Lowerer::declare_params(const Kernel& kernel, Frame& frame) {
             case TypeForm::Variant: {
               const std::vector<Slot> all = types_.slots(t);
               for (std::size_t s = 0; s < all.size(); ++s)
-                for (std::int64_t k = 0; k < all[s].count; ++k) out[first + s].push_back(at + types_.variant_offset(t, s) + k * ir::type_bytes(all[s].type));
+                for (std::int64_t k = 0; k < all[s].count; ++k)
+                  out[first + s].push_back(at + types_.variant_offset(t, s) + k * ir::type_bytes(all[s].type));
               return;
             }
             case TypeForm::Error:
@@ -198,7 +201,8 @@ NodeId Lowerer::load_cell(const SlotPlace& s, std::int64_t cell) { return b_.loa
 
 Lowerer::Place Lowerer::new_temp(TypeId type, const std::string& name) {
   Place out{type, false, {}};
-  for (const Slot& s : std::vector<Slot>(types_.slots(type))) out.slots.push_back({b_.reg(name, s.type, std::max<std::int64_t>(s.count, 1)), {}});
+  for (const Slot& s : std::vector<Slot>(types_.slots(type)))
+    out.slots.push_back({b_.reg(name, s.type, std::max<std::int64_t>(s.count, 1)), {}});
   return out;
 }
 
@@ -277,7 +281,8 @@ Lowerer::Value Lowerer::payload_value(const Value& of, std::size_t constructor, 
   const std::vector<Slot> slots = types_.slots(part);
   Value out{part, {}, {}};
   for (std::size_t s = 0; s < slots.size(); ++s)
-    for (std::int64_t k = 0; k < slots[s].count; ++k) out.cells.push_back(of.cells[starts[places[s].first] + static_cast<std::size_t>(places[s].second + k)]);
+    for (std::int64_t k = 0; k < slots[s].count; ++k)
+      out.cells.push_back(of.cells[starts[places[s].first] + static_cast<std::size_t>(places[s].second + k)]);
   return out;
 }
 
@@ -290,7 +295,8 @@ Lowerer::Value Lowerer::element_value(const Value& of, NodeId index) {
     const std::vector<std::size_t> starts = slot_starts(outer);
     Value out{part, {}, {}};
     for (std::size_t s = 0; s < inner.size(); ++s)
-      for (std::int64_t k = 0; k < inner[s].count; ++k) out.cells.push_back(of.cells[starts[s] + static_cast<std::size_t>(*constant * inner[s].count + k)]);
+      for (std::int64_t k = 0; k < inner[s].count; ++k)
+        out.cells.push_back(of.cells[starts[s] + static_cast<std::size_t>(*constant * inner[s].count + k)]);
     return out;
   }
   return load(element_place(*in_memory(of, "element").memory, index));
@@ -328,22 +334,22 @@ Lowerer::Value Lowerer::load(const Place& place) {
     return out;
   }
   // In a packed place the cells of a slot need not follow each other: go through the arrays.
-  const std::function<void(const Place&, std::size_t, std::vector<std::vector<NodeId>>&)> walk = [&](const Place& at, std::size_t first,
-                                                                                                      std::vector<std::vector<NodeId>>& cells) {
-    const TypeNode type = types_[at.type];
-    if (at.packed && type.form == TypeForm::Array) {
-      for (std::int64_t i = 0; i < types_.element_count(at.type); ++i) walk(element_place(at, b_.i32(i)), first, cells);
-      return;
-    }
-    if (at.packed && (type.form == TypeForm::Tuple || type.form == TypeForm::Record)) {
-      const std::size_t parts = type.form == TypeForm::Tuple ? type.args.size() : types_.def_of(at.type).fields.size();
-      for (std::size_t f = 0; f < parts; ++f) walk(field_place(at, f), first + types_.first_slot(at.type, f), cells);
-      return;
-    }
-    const std::vector<Slot> slots = types_.slots(at.type);
-    for (std::size_t s = 0; s < slots.size(); ++s)
-      for (std::int64_t k = 0; k < slots[s].count; ++k) cells[first + s].push_back(load_cell(at.slots[s], k));
-  };
+  const std::function<void(const Place&, std::size_t, std::vector<std::vector<NodeId>>&)> walk =
+      [&](const Place& at, std::size_t first, std::vector<std::vector<NodeId>>& cells) {
+        const TypeNode type = types_[at.type];
+        if (at.packed && type.form == TypeForm::Array) {
+          for (std::int64_t i = 0; i < types_.element_count(at.type); ++i) walk(element_place(at, b_.i32(i)), first, cells);
+          return;
+        }
+        if (at.packed && (type.form == TypeForm::Tuple || type.form == TypeForm::Record)) {
+          const std::size_t parts = type.form == TypeForm::Tuple ? type.args.size() : types_.def_of(at.type).fields.size();
+          for (std::size_t f = 0; f < parts; ++f) walk(field_place(at, f), first + types_.first_slot(at.type, f), cells);
+          return;
+        }
+        const std::vector<Slot> slots = types_.slots(at.type);
+        for (std::size_t s = 0; s < slots.size(); ++s)
+          for (std::int64_t k = 0; k < slots[s].count; ++k) cells[first + s].push_back(load_cell(at.slots[s], k));
+      };
   std::vector<std::vector<NodeId>> cells(place.slots.size());
   walk(place, 0, cells);
   for (const auto& slot : cells) out.cells.insert(out.cells.end(), slot.begin(), slot.end());
@@ -367,7 +373,8 @@ void Lowerer::store(const Place& place, const Value& value) {
     }
     const std::vector<Slot> slots = types_.slots(at.type);
     for (std::size_t s = 0; s < slots.size(); ++s)
-      for (std::int64_t k = 0; k < slots[s].count; ++k) b_.store(at.slots[s].buffer, cell_index(at.slots[s], k), value.cells[next[first + s]++]);
+      for (std::int64_t k = 0; k < slots[s].count; ++k)
+        b_.store(at.slots[s].buffer, cell_index(at.slots[s], k), value.cells[next[first + s]++]);
   };
   walk(place, 0);
 }
@@ -395,7 +402,8 @@ void Lowerer::copy_memory(const Place& to, const Place& from) {
   const std::vector<Slot> slots = types_.slots(to.type);
   for (std::size_t s = 0; s < slots.size(); ++s) {
     if (slots[s].count <= kMaxValueCells) {
-      for (std::int64_t k = 0; k < slots[s].count; ++k) b_.store(to.slots[s].buffer, cell_index(to.slots[s], k), load_cell(from.slots[s], k));
+      for (std::int64_t k = 0; k < slots[s].count; ++k)
+        b_.store(to.slots[s].buffer, cell_index(to.slots[s], k), load_cell(from.slots[s], k));
       continue;
     }
     const NodeId loop = b_.begin_range(b_.i32(slots[s].count));

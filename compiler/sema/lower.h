@@ -1,5 +1,6 @@
-// From a typed kernel to one ir::Program: everything is inlined, records and variants fall apart into cells, control flow becomes loops, IFs and
-// flags. Parts: lower.cpp (kernel, values and places), lower_expr.cpp (expressions), lower_call.cpp (calls), lower_stmt.cpp (statements, loops, ways out).
+// From a typed kernel to one ir::Program: everything is inlined, records and variants fall apart into cells, control flow becomes loops,
+// IFs and flags. Parts: lower.cpp (kernel, values and places), lower_expr.cpp (expressions), lower_call.cpp (calls), lower_stmt.cpp
+// (statements, loops, ways out).
 //
 //   value   the cells of a type, slot by slot (types.h), as nodes; beyond kMaxValueCells in memory
 //   place   for each slot a storage node and the index of its first cell. In buffers elements are records side by side ("packed"); in
@@ -37,7 +38,8 @@ inline constexpr std::int64_t kMaxValueCells = 64;
 
 class Lowerer {
  public:
-  Lowerer(Module& module, const SourceManager& sources, DiagnosticSink& sink) : m_(module), types_(module.types), sources_(sources), sink_(sink), b_("") {}
+  Lowerer(Module& module, const SourceManager& sources, DiagnosticSink& sink)
+      : m_(module), types_(module.types), sources_(sources), sink_(sink), b_("") {}
   std::optional<ir::Program> run(const Kernel& kernel);
 
  private:
@@ -78,7 +80,7 @@ class Lowerer {
     std::optional<Place> result;
     ir::NodeId returned;  // flag; none: nothing reads it
     std::vector<Loop> loops;
-    ir::NodeId again;     // flag of a tail-recursive function: another turn
+    ir::NodeId again;  // flag of a tail-recursive function: another turn
     Frame* caller = nullptr;
   };
   /// Where a value goes: nowhere (it is returned), into a place, or out of a tail-recursive function.

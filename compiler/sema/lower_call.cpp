@@ -33,8 +33,8 @@ Lowerer::Value Lowerer::intrinsic(const Expr& e) {
   const BuiltinInfo& info = builtin_info(e.builtin);
   const TypeId type = type_of(e.type);
   const ir::Type scalar = types_.scalar_of(type);
-  const bool atomic = info.shape == BuiltinShape::Atomic || info.shape == BuiltinShape::AtomicBits || info.shape == BuiltinShape::AtomicStep ||
-                      info.shape == BuiltinShape::AtomicCas;
+  const bool atomic = info.shape == BuiltinShape::Atomic || info.shape == BuiltinShape::AtomicBits ||
+                      info.shape == BuiltinShape::AtomicStep || info.shape == BuiltinShape::AtomicCas;
   std::vector<NodeId> args;
   if (atomic) {
     const std::optional<Place> where = place(*e.args[0]);
@@ -149,7 +149,8 @@ Lowerer::Value Lowerer::call(const Expr& e) {
     }
   }
   if (b_.graph().size() > kMaxNodes) {
-    sink_.report(DiagnosticKind::InlineLimit, e.range, "the kernel grows beyond " + std::to_string(kMaxNodes) + " operations when its functions are put in place");
+    sink_.report(DiagnosticKind::InlineLimit, e.range,
+                 "the kernel grows beyond " + std::to_string(kMaxNodes) + " operations when its functions are put in place");
     failed_ = true;
     return zero(result_type);
   }
@@ -229,11 +230,13 @@ void Lowerer::self_call(const Expr& e) {
   for (std::size_t i = 0; i < e.args.size(); ++i) {
     // The loop has one set of buffers.
     if (!frame_->locals[i].buffer || e.args[i]->index == i) continue;
-    sink_.report(DiagnosticKind::UnboundedRecursion, e.args[i]->range, "a function that becomes a loop must hand on its buffers as they are");
+    sink_.report(DiagnosticKind::UnboundedRecursion, e.args[i]->range,
+                 "a function that becomes a loop must hand on its buffers as they are");
     failed_ = true;
     return;
   }
-  for (const Expr* a : e.args) args.push_back(types_.form(type_of(a->type)) == TypeForm::Buffer ? Value{} : known(expr(*a), type_of(a->type)));
+  for (const Expr* a : e.args)
+    args.push_back(types_.form(type_of(a->type)) == TypeForm::Buffer ? Value{} : known(expr(*a), type_of(a->type)));
   // All arguments are there before the first parameter changes: gcd(b, a % b) reads the old b twice.
   for (std::size_t i = 0; i < args.size(); ++i) {
     if (!frame_->locals[i].place) continue;
@@ -250,7 +253,8 @@ void Lowerer::self_call(const Expr& e) {
 
 namespace {
 
-/// The size of a body as a tree, and its calls of itself: per call, the size of each argument as a sum of a constant and of uses of parameters.
+/// The size of a body as a tree, and its calls of itself: per call, the size of each argument as a sum of a constant and of uses of
+/// parameters.
 struct Growth {
   struct Linear {
     std::int64_t constant = 0;
@@ -294,8 +298,8 @@ void measure(const Expr* e, const Function& f, std::size_t params, Growth::Linea
 
 }  // namespace
 
-/// Counts what `inline(n)` makes: n rounds, each of which puts the body in place of every call that is left, with the arguments in place of the
-/// parameters. Before each round there may be at most 10000 nodes.
+/// Counts what `inline(n)` makes: n rounds, each of which puts the body in place of every call that is left, with the arguments in place of
+/// the parameters. Before each round there may be at most 10000 nodes.
 bool Lowerer::within_inline_limit(const Function& f, SourceRange range) {
   if (!limit_checked_.insert(&f).second) return true;
   Growth growth;
@@ -306,8 +310,8 @@ bool Lowerer::within_inline_limit(const Function& f, SourceRange range) {
     for (const auto& [param, uses] : l.uses) out += uses * args[param];
     return out;
   };
-  std::int64_t settled = 0;                                   // nodes of bodies put in place, without the calls in them
-  std::vector<Sizes> open{Sizes(f.params.size(), 1)};         // calls that are left, with the sizes of their arguments
+  std::int64_t settled = 0;                            // nodes of bodies put in place, without the calls in them
+  std::vector<Sizes> open{Sizes(f.params.size(), 1)};  // calls that are left, with the sizes of their arguments
   const auto expand = [&] {
     std::vector<Sizes> next;
     for (const Sizes& args : open) {
@@ -332,8 +336,9 @@ bool Lowerer::within_inline_limit(const Function& f, SourceRange range) {
   for (int round = 0; round < f.inline_depth; ++round) {
     const std::int64_t count = nodes();
     if (count > kInlineLimit) {
-      sink_.report(DiagnosticKind::InlineLimit, f.item->inline_range ? f.item->inline_range : range,
-                   "inlining produced " + std::to_string(count) + " nodes (limit: " + std::to_string(kInlineLimit) + ")")
+      sink_
+          .report(DiagnosticKind::InlineLimit, f.item->inline_range ? f.item->inline_range : range,
+                  "inlining produced " + std::to_string(count) + " nodes (limit: " + std::to_string(kInlineLimit) + ")")
           .note(range, "`" + f.name + "` is called here");
       return false;
     }

@@ -12,8 +12,9 @@ using ir::NodeId;
 namespace {
 
 bool is_pure_shape(BuiltinShape shape) {
-  return shape == BuiltinShape::Float1 || shape == BuiltinShape::Float2 || shape == BuiltinShape::Float3 || shape == BuiltinShape::Number1 ||
-         shape == BuiltinShape::Number2 || shape == BuiltinShape::Integer2 || shape == BuiltinShape::Count;
+  return shape == BuiltinShape::Float1 || shape == BuiltinShape::Float2 || shape == BuiltinShape::Float3 ||
+         shape == BuiltinShape::Number1 || shape == BuiltinShape::Number2 || shape == BuiltinShape::Integer2 ||
+         shape == BuiltinShape::Count;
 }
 
 }  // namespace
@@ -53,7 +54,8 @@ NodeId Lowerer::negate_at(NodeId condition, const Expr& where) {
 NodeId Lowerer::unary(Op op, NodeId x) {
   const ir::Type type = b_.graph().type(x);
   if (op == Op::Not) return negate(x);
-  if (op == Op::BitNot) return fold(ir::Op::Xor, x, bits(type, ir::type_bits(type) == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << ir::type_bits(type)) - 1));
+  if (op == Op::BitNot)
+    return fold(ir::Op::Xor, x, bits(type, ir::type_bits(type) == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << ir::type_bits(type)) - 1));
   return b_.op(ir::Op::Neg, {x});
 }
 
@@ -86,7 +88,8 @@ NodeId Lowerer::binary(Op op, NodeId a, NodeId b) {
     case Op::Le:
       // Of numbers that may be NaN, "not greater" is not "less or equal".
       return floating ? fold(ir::Op::Or, fold(ir::Op::Cmplt, a, b), fold(ir::Op::Cmpeq, a, b)) : negate(fold(ir::Op::Cmplt, b, a));
-    case Op::Ge: return floating ? fold(ir::Op::Or, fold(ir::Op::Cmplt, b, a), fold(ir::Op::Cmpeq, a, b)) : negate(fold(ir::Op::Cmplt, a, b));
+    case Op::Ge:
+      return floating ? fold(ir::Op::Or, fold(ir::Op::Cmplt, b, a), fold(ir::Op::Cmpeq, a, b)) : negate(fold(ir::Op::Cmplt, a, b));
     case Op::Neg:
     case Op::Not:
     case Op::BitNot:
@@ -131,7 +134,8 @@ NodeId Lowerer::id(const Expr& e) {
     case IdKind::GlobalId: return b_.global_id(axis);
     case IdKind::LocalId: return sized(b_.local_id(axis));
     case IdKind::GroupId: return sized(b_.group_id(axis));
-    case IdKind::GroupSize: return b_.int_constant(wide_ ? ir::Type::I64 : ir::Type::I32, b_.program().block[static_cast<std::size_t>(axis)]);
+    case IdKind::GroupSize:
+      return b_.int_constant(wide_ ? ir::Type::I64 : ir::Type::I32, b_.program().block[static_cast<std::size_t>(axis)]);
     case IdKind::NumGroups: return sized(b_.num_groups(axis));
     case IdKind::WarpSize: return b_.i32(32);
     case IdKind::LaneId: return b_.op(ir::Op::And, {b_.linear_local_id(), b_.i32(31)});
@@ -158,7 +162,8 @@ NodeId Lowerer::flat_index(const Expr& e, const std::vector<NodeId>& extents) {
     // Elements of small integer type cannot be: the checker lets i32 and i64 through.
     if (flat) {
       NodeId extent = extents[i - 1];
-      const ir::Type type = b_.graph().type(flat) == ir::Type::I64 || b_.graph().type(extent) == ir::Type::I64 ? ir::Type::I64 : ir::Type::I32;
+      const ir::Type type =
+          b_.graph().type(flat) == ir::Type::I64 || b_.graph().type(extent) == ir::Type::I64 ? ir::Type::I64 : ir::Type::I32;
       const auto literal = ir::integer_literal(b_.graph(), extent);
       const NodeId row = fold(ir::Op::Mul, b_.cast(flat, type), literal ? b_.int_constant(type, *literal) : b_.cast(extent, type));
       flat = add_index(row, index);
@@ -383,7 +388,8 @@ bool Lowerer::is_cheap(const Expr& e, int& budget) {
       // Checked mode reports a division by zero: only where it really happens.
       if ((e.op == Op::Div || e.op == Op::Mod) && ir::is_int(scalar_of(*e.args[0]))) {
         const Expr& divisor = *e.args[1];
-        const bool safe = (divisor.form == ExprForm::Literal && divisor.integer != 0) || (divisor.form == ExprForm::Cells && divisor.cells[0] != 0);
+        const bool safe =
+            (divisor.form == ExprForm::Literal && divisor.integer != 0) || (divisor.form == ExprForm::Cells && divisor.cells[0] != 0);
         if (!safe) return false;
       }
       return is_cheap(*e.args[0], budget) && is_cheap(*e.args[1], budget);
@@ -412,7 +418,9 @@ Lowerer::Value Lowerer::construct(const Expr& e) {
     out.memory = new_temp(type, "value");
     for (std::size_t i = 0; i < e.args.size(); ++i) {
       const Value part = known(expr(*e.args[i]), type_of(e.args[i]->type));
-      store(types_.form(type) == TypeForm::Array ? element_place(*out.memory, b_.i32(static_cast<std::int64_t>(i))) : field_place(*out.memory, i), part);
+      store(types_.form(type) == TypeForm::Array ? element_place(*out.memory, b_.i32(static_cast<std::int64_t>(i)))
+                                                 : field_place(*out.memory, i),
+            part);
     }
     return out;
   }
@@ -439,7 +447,8 @@ Lowerer::Value Lowerer::inject(const Expr& e) {
   if (types_.cells(type) > kMaxValueCells) {
     Value out{type, {}, new_temp(type, "variant")};
     b_.store(out.memory->slots[0].buffer, b_.i32(0), b_.i32(e.index));
-    for (std::size_t i = 0; i < e.args.size(); ++i) store(payload_place(*out.memory, e.index, i), known(expr(*e.args[i]), type_of(e.args[i]->type)));
+    for (std::size_t i = 0; i < e.args.size(); ++i)
+      store(payload_place(*out.memory, e.index, i), known(expr(*e.args[i]), type_of(e.args[i]->type)));
     return out;
   }
   std::vector<std::size_t> starts;
@@ -456,7 +465,8 @@ Lowerer::Value Lowerer::inject(const Expr& e) {
     const auto places = types_.payload_slots(type, e.index, i);
     std::size_t cell = 0;
     for (std::size_t s = 0; s < inner.size(); ++s)
-      for (std::int64_t k = 0; k < inner[s].count; ++k) out.cells[starts[places[s].first] + static_cast<std::size_t>(places[s].second + k)] = part.cells[cell++];
+      for (std::int64_t k = 0; k < inner[s].count; ++k)
+        out.cells[starts[places[s].first] + static_cast<std::size_t>(places[s].second + k)] = part.cells[cell++];
   }
   return out;
 }
@@ -495,14 +505,16 @@ NodeId Lowerer::test(const Pattern& p, const Value& v) {
     case PatternForm::Wildcard:
     case PatternForm::Bind: return {};
     case PatternForm::Literal: {
-      const NodeId literal = b_.graph().type(v.cells[0]) == ir::Type::Bool ? b_.bool_constant(p.value != 0) : b_.int_constant(b_.graph().type(v.cells[0]), p.value);
+      const NodeId literal = b_.graph().type(v.cells[0]) == ir::Type::Bool ? b_.bool_constant(p.value != 0)
+                                                                           : b_.int_constant(b_.graph().type(v.cells[0]), p.value);
       return fold(ir::Op::Cmpeq, v.cells[0], literal);
     }
     case PatternForm::Constructor: {
       NodeId out;
       if (types_.def_of(v.type).constructors.size() > 1) out = fold(ir::Op::Cmpeq, tag_of(v), b_.i32(p.constructor));
       for (std::size_t i = 0; i < p.parts.size(); ++i)
-        if (p.parts[i]->form != PatternForm::Wildcard && p.parts[i]->form != PatternForm::Bind) out = both(out, test(*p.parts[i], payload_value(v, p.constructor, i)));
+        if (p.parts[i]->form != PatternForm::Wildcard && p.parts[i]->form != PatternForm::Bind)
+          out = both(out, test(*p.parts[i], payload_value(v, p.constructor, i)));
       return out;
     }
     case PatternForm::Tuple: {
@@ -597,7 +609,8 @@ void Lowerer::match_into(const Expr& e, Dest dest) {
   const bool guarded = std::any_of(e.arms.begin(), e.arms.end(), [](const Arm& a) { return a.guard != nullptr; });
   const bool gives_value = dest.place && !dest.tail && !dest.place->slots.empty();
   if (!guarded) {
-    // Conditions are values, so all are there before the first arm runs. The last arm takes what the others leave: a match covers everything.
+    // Conditions are values, so all are there before the first arm runs. The last arm takes what the others leave: a match covers
+    // everything.
     NodeId rest;
     for (std::size_t i = 0; i < e.arms.size(); ++i) {
       const Arm& arm = e.arms[i];
@@ -622,18 +635,21 @@ void Lowerer::match_into(const Expr& e, Dest dest) {
   b_.set(open, b_.bool_constant(true));
   for (const Arm& arm : e.arms) {
     const At at(*this, arm.range);
-    branch(both(b_.get(open), test(*arm.pattern, v)), [&] {
-      bind(*arm.pattern, v, false);
-      const auto take = [&] {
-        b_.set(open, b_.bool_constant(false));
-        into(*arm.body, dest);
-      };
-      if (arm.guard) {
-        branch(node(*arm.guard), take, gives_value);
-      } else {
-        take();
-      }
-    }, gives_value);
+    branch(
+        both(b_.get(open), test(*arm.pattern, v)),
+        [&] {
+          bind(*arm.pattern, v, false);
+          const auto take = [&] {
+            b_.set(open, b_.bool_constant(false));
+            into(*arm.body, dest);
+          };
+          if (arm.guard) {
+            branch(node(*arm.guard), take, gives_value);
+          } else {
+            take();
+          }
+        },
+        gives_value);
   }
 }
 

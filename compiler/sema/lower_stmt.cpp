@@ -38,7 +38,8 @@ bool reads_when_followed(const Expr* e) {
   const bool then_leaves = e->args[1]->diverges;
   const bool else_leaves = e->args[2] && e->args[2]->diverges;
   if (!then_leaves && !else_leaves) return true;
-  return (then_leaves ? reads_flag(e->args[1]) : reads_when_followed(e->args[1])) || (else_leaves ? reads_flag(e->args[2]) : reads_when_followed(e->args[2]));
+  return (then_leaves ? reads_flag(e->args[1]) : reads_when_followed(e->args[1])) ||
+         (else_leaves ? reads_flag(e->args[2]) : reads_when_followed(e->args[2]));
 }
 
 bool reads_in_sequence(std::span<Stmt* const> statements, const Expr* value) {
@@ -59,7 +60,8 @@ bool reads_flag(const Expr* e) {
     case ExprForm::Block: return reads_in_sequence(e->statements, e->args[0]);
     case ExprForm::If: return reads_flag(e->args[0]) || reads_flag(e->args[1]) || reads_flag(e->args[2]);
     case ExprForm::Match:
-      return reads_flag(e->args[0]) || std::any_of(e->arms.begin(), e->arms.end(), [](const Arm& a) { return reads_flag(a.guard) || reads_flag(a.body); });
+      return reads_flag(e->args[0]) ||
+             std::any_of(e->arms.begin(), e->arms.end(), [](const Arm& a) { return reads_flag(a.guard) || reads_flag(a.body); });
     case ExprForm::Error:
     case ExprForm::Literal:
     case ExprForm::Cells:
@@ -131,7 +133,8 @@ void Lowerer::deliver(const Expr& e, Dest dest) {
     return;
   }
   // Nested branches write to the place at once instead of through a variable each.
-  if (e.form == ExprForm::If && e.args[2] && !(types_.cells(type) <= 4 && is_cheap(*e.args[1]) && is_cheap(*e.args[2]))) return if_into(e, dest);
+  if (e.form == ExprForm::If && e.args[2] && !(types_.cells(type) <= 4 && is_cheap(*e.args[1]) && is_cheap(*e.args[2])))
+    return if_into(e, dest);
   const Value v = expr(e);
   if (types_.form(v.type) != TypeForm::Never) store(*dest.place, v);
 }
@@ -424,7 +427,8 @@ void Lowerer::for_loop(const Stmt& s) {
     // first + turn * step in the variable's own type: what wraps on the way has wrapped back.
     NodeId scaled = b_.cast(turn_number, type);
     if (s.step && !(step && *step == 1)) {
-      NodeId by = step ? b_.int_constant(type, ir::is_signed(type) ? ir::Int128{*step} : ir::Int128{*step} & ((ir::Int128{1} << ir::type_bits(type)) - 1))
+      NodeId by = step ? b_.int_constant(type, ir::is_signed(type) ? ir::Int128{*step}
+                                                                   : ir::Int128{*step} & ((ir::Int128{1} << ir::type_bits(type)) - 1))
                        : b_.cast(step_node, type);
       scaled = fold(ir::Op::Mul, scaled, by);
     }

@@ -1,6 +1,6 @@
 // From text to results: kernels are typed, lowered, verified and run by the reference interpreter.
-#include <catch2/catch_test_macros.hpp>
 #include <algorithm>
+#include <catch2/catch_test_macros.hpp>
 #include <climits>
 
 #include "compiler/sema/test_support.h"
@@ -16,7 +16,8 @@ using Ints = std::vector<std::int32_t>;
 Ints ints(const std::string& body, std::size_t size, std::vector<std::int32_t> scalars = {0, 0, 0}, const std::string& items = "") {
   scalars.resize(3);
   std::vector<Ints> buffers{Ints(size)};
-  const std::string error = run<std::int32_t>(items + "kernel k(a: i32, b: i32, c: i32, y: inout [i32]) block(1) {\n" + body + "\n}\n", buffers, scalars);
+  const std::string error =
+      run<std::int32_t>(items + "kernel k(a: i32, b: i32, c: i32, y: inout [i32]) block(1) {\n" + body + "\n}\n", buffers, scalars);
   INFO(body);
   CHECK(error == "");
   return buffers[0];
@@ -84,17 +85,21 @@ TEST_CASE("bounded recursion is put in place") {
 }
 
 TEST_CASE("one generic function at two types in one kernel") {
-  const std::string items = "fn same<T>(x: T) -> T { x }\nfn twice<T: number>(x: T) -> T { x + x }\nstruct Pair<T> { first: T, second: T }\n"
-                            "fn swap<T>(p: Pair<T>) -> Pair<T> { Pair { first: p.second, second: p.first } }\n";
+  const std::string items =
+      "fn same<T>(x: T) -> T { x }\nfn twice<T: number>(x: T) -> T { x + x }\nstruct Pair<T> { first: T, second: T }\n"
+      "fn swap<T>(p: Pair<T>) -> Pair<T> { Pair { first: p.second, second: p.first } }\n";
   CHECK(value("same(a) + same(2.5f32) as i32", {40}, items) == 42);
   CHECK(value("twice(a) + twice(1.5f32) as i32", {4}, items) == 11);
-  CHECK(value("{ let p = swap(Pair { first: a, second: 9 }); let q = swap<f32>(Pair { first: 1.0, second: 2.5 }); p.first * 10 + q.first as i32 }", {4}, items) == 92);
+  CHECK(value("{ let p = swap(Pair { first: a, second: 9 }); let q = swap<f32>(Pair { first: 1.0, second: 2.5 }); p.first * 10 + q.first "
+              "as i32 }",
+              {4}, items) == 92);
 }
 
 TEST_CASE("loops turn as often as they say") {
   const std::string count = "var n = 0; ";
   const auto turns = [&](const std::string& range, std::vector<std::int32_t> scalars = {0, 0, 0}) {
-    return ints("var n = 0; var last = -99; for i in " + range + " { n += 1; last = i as i32; } y[0] = n; y[1] = last;", 2, std::move(scalars));
+    return ints("var n = 0; var last = -99; for i in " + range + " { n += 1; last = i as i32; } y[0] = n; y[1] = last;", 2,
+                std::move(scalars));
   };
   CHECK(turns("0..=3") == Ints{4, 3});
   CHECK(turns("3..=0 step -1") == Ints{4, 0});
@@ -145,7 +150,8 @@ TEST_CASE("break, continue and return leave what they should") {
   CHECK(ints("for i in 0..5 { match i { 1 => { continue; }, 3 => { break; }, _ => { } } y[0] += i; }", 1) == Ints{2});
   const std::string items =
       "fn find(wanted: i32, n: i32) -> i32 {\n  for i in 0..n { if i * i == wanted { return i; } }\n  -1\n}\n"
-      "fn nested(n: i32) -> i32 { for i in 0..n { var k = 0; loop { k += 1; if k * i > 10 { return i * 100 + k; } if k > 5 { break; } } } return 7; }\n"
+      "fn nested(n: i32) -> i32 { for i in 0..n { var k = 0; loop { k += 1; if k * i > 10 { return i * 100 + k; } if k > 5 { break; } } } "
+      "return 7; }\n"
       "fn sign(x: i32) -> i32 { if x < 0 { return -1; } else if x > 0 { return 1; } 0 }\n";
   CHECK(value("find(a, b)", {49, 10}, items) == 7);
   CHECK(value("find(a, b)", {50, 10}, items) == -1);
@@ -179,7 +185,8 @@ TEST_CASE("variants: constructors, exhaustive matches, guards, nested patterns")
   CHECK(value("f(pair(nothing, a > 0))", {3}, more) == 7);
   CHECK(value("f(mix(3.0, a, 5.0))", {4}, more) == 345);
   CHECK(value("either(mix(3.0, a, 5.0)) + either(leaf(b)) + either(pair(nothing, true))", {4, 5}, more) == 8);
-  for (const auto& [in, out] : {std::pair{0, 10}, {1, 20}, {2, 20}, {101, 30}, {-5, 50}, {9, 40}}) CHECK(value("classify(a)", {in}, more) == out);
+  for (const auto& [in, out] : {std::pair{0, 10}, {1, 20}, {2, 20}, {101, 30}, {-5, 50}, {9, 40}})
+    CHECK(value("classify(a)", {in}, more) == out);
   CHECK(value("both((a, b > 0)) * 100 + both((0, true)) * 10 + both((0, false))", {9, 0}, more) == 912);
 }
 
@@ -189,7 +196,8 @@ TEST_CASE("records: fields by name, updates, arrays, variables") {
       "fn make(a: i32) -> Q { Q { f: 1.5, a: [a, a + 1, a + 2], p: P { y: a * 2, x: a } } }\n";
   CHECK(value("{ let p = P { y: 1, x: 20 }; p.x - p.y }", {0}, items) == 19);
   CHECK(value("{ let q = make(a); q.p.x * 1000 + q.p.y * 100 + q.a[0] + q.a[b] * 10 + q.f as i32 }", {2, 2}, items) == 2443);
-  CHECK(value("{ var q = make(a); q.p.x = 7; q.a[b] += 40; let r = Q { p: P { x: 1, ..q.p }, ..q }; r.p.x * 1000 + r.p.y * 100 + r.a[1] }", {2, 1}, items) == 1443);
+  CHECK(value("{ var q = make(a); q.p.x = 7; q.a[b] += 40; let r = Q { p: P { x: 1, ..q.p }, ..q }; r.p.x * 1000 + r.p.y * 100 + r.a[1] }",
+              {2, 1}, items) == 1443);
   CHECK(value("{ var t = (a, (b, 3)); let (x, (y, z)) = t; t.1.0 = 50; x * 100 + y * 10 + z + t.1.0 }", {1, 2}, items) == 173);
   CHECK(value("{ let t = [10, 20, 30, 40]; t[a] + t[3] }", {1}) == 60);
   CHECK(value("{ var t = [0; 100]; for i in 0..100 { t[i] = i * i; } let u = t; t[7] = 0; u[a] + u[7] + t[7] }", {99}) == 9850);
@@ -222,7 +230,8 @@ TEST_CASE("numbers as the contract has them") {
   CHECK(value("(-2.9f32) as i32") == -2);
   CHECK(value("nan_f32 as i32") == 0);
   CHECK(value("3e9f32 as i32") == INT32_MAX);
-  CHECK(value("(if nan_f32 == nan_f32 { 1 } else { 0 }) + (if nan_f32 != nan_f32 { 10 } else { 0 }) + (if nan_f32 <= 1.0 || nan_f32 >= 1.0 { 100 } else { 0 })") == 10);
+  CHECK(value("(if nan_f32 == nan_f32 { 1 } else { 0 }) + (if nan_f32 != nan_f32 { 10 } else { 0 }) + (if nan_f32 <= 1.0 || nan_f32 >= 1.0 "
+              "{ 100 } else { 0 })") == 10);
   CHECK(value("~a + 0", {5}) == -6);
   CHECK(value("ceil_div(a, b)", {7, 2}) == 4);
   CHECK(value("ceil_div(a, b)", {-7, 2}) == -3);
@@ -275,21 +284,23 @@ TEST_CASE("the traps of other compilers") {
 TEST_CASE("each element once, also at the end of the last block") {
   std::vector<Ints> b{Ints(33)};
   for (int i = 0; i < 33; ++i) b[0][static_cast<std::size_t>(i)] = i + 1;
-  CHECK(run<std::int32_t>("kernel k(x: inout [i32]) block(32) { let i = global_id.x; if i < x.len { x[i] = x[i] * 2; } }\n", b, {}, 2) == "");
+  CHECK(run<std::int32_t>("kernel k(x: inout [i32]) block(32) { let i = global_id.x; if i < x.len { x[i] = x[i] * 2; } }\n", b, {}, 2) ==
+        "");
   for (int i = 0; i < 33; ++i) CHECK(b[0][static_cast<std::size_t>(i)] == 2 * (i + 1));
 }
 
 TEST_CASE("warp operations, atomics, ids") {
   std::vector<Ints> b{Ints(64), Ints(64), Ints(4)};
-  CHECK(run<std::int32_t>("kernel k(x: out [i32], y: out [i32], counts: inout [i32]) block(64) {\n"
-                          "  let v = lane_id;\n"
-                          "  x[global_id.x] = warp_shuffle_down(v, 1) + warp_reduce_add(v) * 100;\n"
-                          "  let mask = warp_ballot(v % 2 == 0);\n"
-                          "  y[local_id.x] = bitcast<i32>(mask);\n"
-                          "  let old = atomic_add(counts[0], 1);\n"
-                          "  atomic_max(counts[1], old);\n"
-                          "  if local_id.x == 0 { counts[2] = group_size.x * 1000 + warp_size + num_groups.x; atomic_cas(counts[3], 0, 5); }\n}\n",
-                          b) == "");
+  CHECK(run<std::int32_t>(
+            "kernel k(x: out [i32], y: out [i32], counts: inout [i32]) block(64) {\n"
+            "  let v = lane_id;\n"
+            "  x[global_id.x] = warp_shuffle_down(v, 1) + warp_reduce_add(v) * 100;\n"
+            "  let mask = warp_ballot(v % 2 == 0);\n"
+            "  y[local_id.x] = bitcast<i32>(mask);\n"
+            "  let old = atomic_add(counts[0], 1);\n"
+            "  atomic_max(counts[1], old);\n"
+            "  if local_id.x == 0 { counts[2] = group_size.x * 1000 + warp_size + num_groups.x; atomic_cas(counts[3], 0, 5); }\n}\n",
+            b) == "");
   CHECK(b[0][0] == 1 + 49600);
   CHECK(b[0][31] == 31 + 49600);
   CHECK(b[1][5] == 0x55555555);
@@ -308,11 +319,12 @@ TEST_CASE("buffers of records and variants keep their layout") {
   CHECK(b[0] == std::vector<float>{1, 2, 3.5f, 20, 4, 5, 6.5f, 40});
   CHECK(b[1] == std::vector<float>{11, 25});
   std::vector<Ints> v{Ints(8)};
-  CHECK(run<std::int32_t>("enum E { a(i32, f32), b(f32, f32), c }\n"
-                          "kernel k(e: inout [E]) block(2) {\n"
-                          "  e[local_id.x] = if local_id.x == 0 { a(7, 1.0) } else { b(1.0, 2.0) };\n"
-                          "  match e[local_id.x] { a(n, _) => { e[local_id.x] = a(n + 1, 1.0); }, b(_, _) => { e[local_id.x] = c; }, c => { } }\n}\n",
-                          v) == "");
+  CHECK(run<std::int32_t>(
+            "enum E { a(i32, f32), b(f32, f32), c }\n"
+            "kernel k(e: inout [E]) block(2) {\n"
+            "  e[local_id.x] = if local_id.x == 0 { a(7, 1.0) } else { b(1.0, 2.0) };\n"
+            "  match e[local_id.x] { a(n, _) => { e[local_id.x] = a(n + 1, 1.0); }, b(_, _) => { e[local_id.x] = c; }, c => { } }\n}\n",
+            v) == "");
   CHECK(v[0] == Ints{0, 8, 0x3f800000, 0, 2, 0, 0, 0});
 }
 
@@ -340,8 +352,9 @@ TEST_CASE("views, shared records and functions with buffers") {
 }
 
 TEST_CASE("constants are computed and can be given on the command line") {
-  CHECK(value("N", {}, "const N: i32 = power(2, 10) + M;\nconst M = { var s = 0; for i in 0..5 { s += i; } s };\n"
-                       "fn power(x: i32, n: i32) -> i32 { var r = 1; for i in 0..n { r *= x; } r }\n") == 1034);
+  CHECK(value("N", {},
+              "const N: i32 = power(2, 10) + M;\nconst M = { var s = 0; for i in 0..5 { s += i; } s };\n"
+              "fn power(x: i32, n: i32) -> i32 { var r = 1; for i in 0..n { r *= x; } r }\n") == 1034);
   Checked c("const TILE: i32 = 4;\nkernel k(y: out [f32]) block(TILE) { y[global_id.x] = SCALE; }\n", {}, {"TILE=64", "SCALE=0.5"});
   CHECK(c.errors() == "");
   const auto programs = c.programs();
@@ -350,9 +363,11 @@ TEST_CASE("constants are computed and can be given on the command line") {
 }
 
 TEST_CASE("imports bring names, with and without an alias") {
-  Checked c("import \"a.sarek\";\nimport \"b.sarek\" as b;\n"
-            "kernel k(y: out [f32]) block(32) { y[global_id.x] = twice(b.HALF) + b.thrice(1.0) + (b.P { v: 1.0 }).v; }\n",
-            {{"a.sarek", "fn twice(x: f32) -> f32 { x + x }\n"}, {"b.sarek", "import \"a.sarek\";\nconst HALF: f32 = 0.5;\nstruct P { v: f32 }\nfn thrice(x: f32) -> f32 { twice(x) + x }\n"}});
+  Checked c(
+      "import \"a.sarek\";\nimport \"b.sarek\" as b;\n"
+      "kernel k(y: out [f32]) block(32) { y[global_id.x] = twice(b.HALF) + b.thrice(1.0) + (b.P { v: 1.0 }).v; }\n",
+      {{"a.sarek", "fn twice(x: f32) -> f32 { x + x }\n"},
+       {"b.sarek", "import \"a.sarek\";\nconst HALF: f32 = 0.5;\nstruct P { v: f32 }\nfn thrice(x: f32) -> f32 { twice(x) + x }\n"}});
   CHECK(c.errors() == "");
   CHECK(c.module.imported_files().size() == 2);
   CHECK(c.programs().size() == 1);
@@ -368,14 +383,16 @@ TEST_CASE("a wide kernel counts in i64") {
 }
 
 TEST_CASE("dynamic shared memory and unrolled loops have their marks") {
-  Checked c("kernel k(y: out [f32]) block(32) {\n  shared t: [f32; dyn];\n  t[local_id.x] = 1.0;\n  barrier();\n"
-            "  var s = 0.0f32;\n  unroll(4) for i in 0..t.len { s += t[i]; }\n  unroll for i in 0..3 { s += t[i]; }\n  y[global_id.x] = s;\n}\n");
+  Checked c(
+      "kernel k(y: out [f32]) block(32) {\n  shared t: [f32; dyn];\n  t[local_id.x] = 1.0;\n  barrier();\n"
+      "  var s = 0.0f32;\n  unroll(4) for i in 0..t.len { s += t[i]; }\n  unroll for i in 0..3 { s += t[i]; }\n  y[global_id.x] = s;\n}\n");
   CHECK(c.errors() == "");
   const auto programs = c.programs();
   REQUIRE(programs.size() == 1);
   CHECK(spec::verify_program(programs[0]).empty());
   REQUIRE(programs[0].slots.size() >= 2);
-  CHECK(std::count_if(programs[0].slots.begin(), programs[0].slots.end(), [](const ir::Slot& s) { return s.kind == ir::Slot::Kind::SharedLength; }) == 1);
+  CHECK(std::count_if(programs[0].slots.begin(), programs[0].slots.end(),
+                      [](const ir::Slot& s) { return s.kind == ir::Slot::Kind::SharedLength; }) == 1);
   int marks = 0;
   for (const ir::NodeId id : programs[0].body)
     if (const auto* r = programs[0].graph.arg_as<ir::RangeArg>(id); r && r->axis_type == ir::AxisType::Unroll) ++marks;
@@ -398,9 +415,10 @@ TEST_CASE("nodes know where they were written") {
 }
 
 TEST_CASE("scalars of record type and dynamic shared memory at launch") {
-  Checked c("struct P { a: i8, b: [f32; 2], c: i64 }\n"
-            "kernel k(p: P, y: out [f32]) block(4) {\n  shared t: [i32; dyn];\n  t[local_id.x] = local_id.x;\n  barrier();\n"
-            "  y[local_id.x] = p.a as f32 + p.b[local_id.x % 2] + p.c as f32 + t[3 - local_id.x] as f32 + t.len as f32 * 100.0;\n}\n");
+  Checked c(
+      "struct P { a: i8, b: [f32; 2], c: i64 }\n"
+      "kernel k(p: P, y: out [f32]) block(4) {\n  shared t: [i32; dyn];\n  t[local_id.x] = local_id.x;\n  barrier();\n"
+      "  y[local_id.x] = p.a as f32 + p.b[local_id.x % 2] + p.c as f32 + t[3 - local_id.x] as f32 + t.len as f32 * 100.0;\n}\n");
   const std::vector<ir::Program> programs = c.programs();
   INFO(c.errors());
   REQUIRE(programs.size() == 1);
@@ -437,5 +455,6 @@ TEST_CASE("small things that once meant something else") {
   CHECK(value("match a > 3 { true => 7, false => 8 }", {4}) == 7);
   // 7 / 2 is 3 also where a float is wanted next to it.
   CHECK(value("(2.0f32 * ((7 / 2) as f32)) as i32") == 6);
-  CHECK(value("f(f(f(a)))", {1}, "fn f(x: i32) -> i32 { if x > 100 { return x; } for i in 0..10 { if i > x { return x * 10 + i; } } x * 2 }\n") == 48);
+  CHECK(value("f(f(f(a)))", {1},
+              "fn f(x: i32) -> i32 { if x > 100 { return x; } for i in 0..10 { if i > x { return x * 10 + i; } } x * 2 }\n") == 48);
 }

@@ -23,8 +23,26 @@ enum class Builtin : std::uint8_t {
 #include "compiler/sema/builtins.def"
 };
 enum class BuiltinShape : std::uint8_t {
-  Float1, Float2, Float3, Number1, Number2, Integer2, Count, Effect, Shuffle, Vote, Ballot, Mask, Reduce, ReduceBits, Atomic, AtomicBits,
-  AtomicStep, AtomicCas, Later1, Later2
+  Float1,
+  Float2,
+  Float3,
+  Number1,
+  Number2,
+  Integer2,
+  Count,
+  Effect,
+  Shuffle,
+  Vote,
+  Ballot,
+  Mask,
+  Reduce,
+  ReduceBits,
+  Atomic,
+  AtomicBits,
+  AtomicStep,
+  AtomicCas,
+  Later1,
+  Later2
 };
 struct BuiltinInfo {
   std::string_view name;
@@ -52,10 +70,10 @@ struct Pattern {
   PatternForm form = PatternForm::Wildcard;
   TypeId type;
   SourceRange range;
-  std::uint32_t local = 0;     // Bind
-  ir::Int128 value = 0;        // Literal; a bool is 0 or 1
+  std::uint32_t local = 0;  // Bind
+  ir::Int128 value = 0;     // Literal; a bool is 0 or 1
   std::uint32_t constructor = 0;
-  std::vector<Pattern*> parts; // arguments, elements, alternatives
+  std::vector<Pattern*> parts;  // arguments, elements, alternatives
 };
 
 struct Arm {
@@ -67,13 +85,13 @@ struct Arm {
 
 enum class ExprForm : std::uint8_t {
   Error,
-  Literal,    // number, not rounded before its type is known
-  Cells,      // a constant that has been evaluated
+  Literal,  // number, not rounded before its type is known
+  Cells,    // a constant that has been evaluated
   Local,
-  Id,         // global_id.x, ...
+  Id,  // global_id.x, ...
   Unary,
-  Binary,     // arithmetic, comparisons, bit operations
-  Logic,      // && ||
+  Binary,  // arithmetic, comparisons, bit operations
+  Logic,   // && ||
   Cast,
   Bitcast,
   Call,
@@ -89,7 +107,29 @@ enum class ExprForm : std::uint8_t {
   Block,      // statements, args[0]: value or null
 };
 
-enum class Op : std::uint8_t { Neg, Not, BitNot, Mul, Div, Mod, Add, Sub, Shl, Shr, BitAnd, BitXor, BitOr, Eq, Ne, Lt, Le, Gt, Ge, And, Or };
+enum class Op : std::uint8_t {
+  Neg,
+  Not,
+  BitNot,
+  Mul,
+  Div,
+  Mod,
+  Add,
+  Sub,
+  Shl,
+  Shr,
+  BitAnd,
+  BitXor,
+  BitOr,
+  Eq,
+  Ne,
+  Lt,
+  Le,
+  Gt,
+  Ge,
+  And,
+  Or
+};
 std::string_view op_text(Op op);
 
 /// Ways to leave an expression or statement other than at its end.
@@ -125,22 +165,22 @@ enum class StmtForm : std::uint8_t { Error, Let, Var, Assign, Expr, For, ForList
 struct Stmt {
   StmtForm form = StmtForm::Error;
   SourceRange range;
-  Pattern* pattern = nullptr;   // Let, Var
-  std::uint32_t local = 0;      // For, ForList
-  bool is_compound = false;     // Assign
+  Pattern* pattern = nullptr;  // Let, Var
+  std::uint32_t local = 0;     // For, ForList
+  bool is_compound = false;    // Assign
   Op op = Op::Add;
-  Expr* target = nullptr;       // Assign
-  Expr* value = nullptr;        // Let, Var (null: zero), Assign, Expr, Return (null: nothing), While: condition
-  Expr* first = nullptr;        // For
+  Expr* target = nullptr;  // Assign
+  Expr* value = nullptr;   // Let, Var (null: zero), Assign, Expr, Return (null: nothing), While: condition
+  Expr* first = nullptr;   // For
   Expr* last = nullptr;
-  Expr* step = nullptr;         // null: 1
+  Expr* step = nullptr;  // null: 1
   bool inclusive = false;
-  std::vector<Expr*> list;      // ForList
+  std::vector<Expr*> list;  // ForList
   Expr* body = nullptr;
   bool unroll = false;
-  int unroll_factor = 0;        // 0: completely
-  bool divergent = false;       // Superstep
-  SourceRange name_range;       // Superstep
+  int unroll_factor = 0;   // 0: completely
+  bool divergent = false;  // Superstep
+  SourceRange name_range;  // Superstep
   std::uint8_t exits = kNoExit;
   bool diverges = false;
 };
@@ -205,7 +245,7 @@ struct Function {
   bool declared = false;
   bool signature_broken = false;
   std::array<std::unique_ptr<Body>, 2> bodies;  // [0]: ids and lengths are i32, [1]: i64
-  bool uses_ids = false;  // the body uses ids or lengths, so that [0] and [1] differ
+  bool uses_ids = false;                        // the body uses ids or lengths, so that [0] and [1] differ
   Recursion recursion = Recursion::None;
   int inline_depth = 0;
 

@@ -27,8 +27,8 @@ namespace sarek::sema {
 using ImportResolver = std::function<Result<FileId>(std::string_view path, FileId from)>;
 
 struct CheckOptions {
-  /// "NAME=VALUE" or "NAME" (true): overrides the constant NAME of any module, or defines it for all of them. VALUE is an integer, a number, or
-  /// true or false; it must fit the constant's type.
+  /// "NAME=VALUE" or "NAME" (true): overrides the constant NAME of any module, or defines it for all of them. VALUE is an integer, a
+  /// number, or true or false; it must fit the constant's type.
   std::vector<std::string> defines;
   /// Without one every import is refused as file-not-found.
   ImportResolver resolve_import;
@@ -38,12 +38,12 @@ struct CheckOptions {
 
 /// A field of a record, or the payload of a variant, as the generated header spells it.
 struct FieldInfo {
-  std::string name;        // "pos", or "0" in a payload
-  std::string type_name;   // as the language spells it: "f32", "[f32; 3]", "Vec"
-  ir::Type scalar = ir::Type::Void;     // of the innermost element when that is a scalar
-  std::string record;                   // of the innermost element when that is a record or a variant: its RecordInfo::name
-  std::vector<std::int64_t> extents;    // of fixed arrays, outermost first
-  std::int64_t offset = 0;              // bytes from the start of the record; in a payload: from the start of the variant
+  std::string name;                   // "pos", or "0" in a payload
+  std::string type_name;              // as the language spells it: "f32", "[f32; 3]", "Vec"
+  ir::Type scalar = ir::Type::Void;   // of the innermost element when that is a scalar
+  std::string record;                 // of the innermost element when that is a record or a variant: its RecordInfo::name
+  std::vector<std::int64_t> extents;  // of fixed arrays, outermost first
+  std::int64_t offset = 0;            // bytes from the start of the record; in a payload: from the start of the variant
 };
 struct ConstructorInfo {
   std::string name;
@@ -97,29 +97,29 @@ struct ModuleInterface {
 /// evaluates the rest with `evaluate`.
 struct TestExpr {
   enum class Kind : std::uint8_t {
-    Value,      // bits of a scalar of `type`
-    Let,        // the value of let number `index`
-    AnyInt,     // any(lo, hi): a random integer, both ends included; any(): of the whole type
-    RandomReal, // random(lo, hi): a random number, lo included, hi not
-    RandomList, // random(n, lo, hi): n of them; of integers as AnyInt
-    AnyList,    // any(n): n elements of any bits; any(n, lo, hi): n integers
-    List,       // [a, b, c]
-    Repeat,     // [value; n], zeros(n)
-    Record,     // the cells of a record in the order of its layout
-    Unary,      // op on parts[0]
-    Binary,     // op on parts[0] and parts[1]
+    Value,       // bits of a scalar of `type`
+    Let,         // the value of let number `index`
+    AnyInt,      // any(lo, hi): a random integer, both ends included; any(): of the whole type
+    RandomReal,  // random(lo, hi): a random number, lo included, hi not
+    RandomList,  // random(n, lo, hi): n of them; of integers as AnyInt
+    AnyList,     // any(n): n elements of any bits; any(n, lo, hi): n integers
+    List,        // [a, b, c]
+    Repeat,      // [value; n], zeros(n)
+    Record,      // the cells of a record in the order of its layout
+    Unary,       // op on parts[0]
+    Binary,      // op on parts[0] and parts[1]
     CeilDiv,
     Min,
     Max,
-    Cast,       // parts[0] to `type`
+    Cast,  // parts[0] to `type`
   };
   Kind kind = Kind::Value;
   ir::Type type = ir::Type::Void;  // of the scalar, or of each cell of a list of scalars
   std::uint64_t bits = 0;
   int index = 0;
-  ir::Op op = ir::Op::Noop;        // Unary and Binary
-  bool negated = false;            // Binary comparisons: the result is inverted
-  bool swapped = false;            // Binary: parts[1] op parts[0]
+  ir::Op op = ir::Op::Noop;  // Unary and Binary
+  bool negated = false;      // Binary comparisons: the result is inverted
+  bool swapped = false;      // Binary: parts[1] op parts[0]
   std::vector<TestExpr> parts;
   SourceRange range;
 };
@@ -141,10 +141,10 @@ struct TestInfo {
   std::optional<TestExpr> dynamic_shared;  // elements
   std::int64_t cases = 1;
   std::uint64_t seed = 1;
-  std::vector<TestBinding> arguments;      // every parameter once, in the kernel's order
-  std::vector<TestBinding> expectations;   // values of buffers after the run
-  std::string same_as;                     // a target, or empty
-  std::string error;                       // the kind of error that is expected, or empty
+  std::vector<TestBinding> arguments;     // every parameter once, in the kernel's order
+  std::vector<TestBinding> expectations;  // values of buffers after the run
+  std::string same_as;                    // a target, or empty
+  std::string error;                      // the kind of error that is expected, or empty
 };
 
 // --- modules -------------------------------------------------------------------------------------------------------------------

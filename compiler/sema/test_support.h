@@ -22,7 +22,8 @@ struct Checked {
   std::map<std::string, FileId> loaded;
   TypedModule module;
 
-  explicit Checked(std::string text, std::map<std::string, std::string> imports = {}, std::vector<std::string> defines = {}) : files(std::move(imports)) {
+  explicit Checked(std::string text, std::map<std::string, std::string> imports = {}, std::vector<std::string> defines = {})
+      : files(std::move(imports)) {
     const FileId file = sources.add("t.sarek", std::move(text));
     loaded["t.sarek"] = file;
     CheckOptions options;
@@ -56,7 +57,8 @@ struct Checked {
 /// Runs the only kernel of `text` for `blocks` blocks. Every buffer is a vector of T in `buffers`, changed in place; scalars are i32 in
 /// `scalars`. Parameters take them in order. The answer is empty, or what went wrong.
 template <class T>
-std::string run(const std::string& text, std::vector<std::vector<T>>& buffers, std::vector<std::int32_t> scalars = {}, std::int64_t blocks = 1, bool checked = true) {
+std::string run(const std::string& text, std::vector<std::vector<T>>& buffers, std::vector<std::int32_t> scalars = {},
+                std::int64_t blocks = 1, bool checked = true) {
   Checked c(text);
   const std::vector<ir::Program> programs = c.programs();
   if (c.sink.has_errors() || programs.size() != 1) return "refused:\n" + c.errors();

@@ -35,7 +35,8 @@ TypeTable::TypeTable() {
   error_ = intern({TypeForm::Error, {}, 0, {}, {}});
   never_ = intern({TypeForm::Never, {}, 0, {}, {}});
   unit_ = intern({TypeForm::Tuple, {}, 0, {}, {}});
-  for (int t = 0; t <= static_cast<int>(ir::Type::F64); ++t) scalars_.push_back(intern({TypeForm::Scalar, static_cast<ir::Type>(t), 0, {}, {}}));
+  for (int t = 0; t <= static_cast<int>(ir::Type::F64); ++t)
+    scalars_.push_back(intern({TypeForm::Scalar, static_cast<ir::Type>(t), 0, {}, {}}));
 }
 
 TypeId TypeTable::intern(TypeNode node) {
@@ -327,7 +328,8 @@ void TypeTable::append_layout(TypeId id, std::int64_t at, const std::string& pat
   switch (node.form) {
     case TypeForm::Scalar: out.push_back({path, node.scalar, at}); return;
     case TypeForm::Tuple:
-      for (std::size_t i = 0; i < node.args.size(); ++i) append_layout(node.args[i], at + field_offset(id, i), below(std::to_string(i)), out);
+      for (std::size_t i = 0; i < node.args.size(); ++i)
+        append_layout(node.args[i], at + field_offset(id, i), below(std::to_string(i)), out);
       return;
     case TypeForm::Array: {
       const std::int64_t step = memory(node.args[0]).size;

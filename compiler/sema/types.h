@@ -25,8 +25,8 @@ namespace sarek::sema {
 using TypeId = Id<struct SemaTypeTag>;
 
 enum class TypeForm : std::uint8_t {
-  Error,     // a fault was reported: fits everything
-  Never,     // of an expression that does not come back: fits everything
+  Error,  // a fault was reported: fits everything
+  Never,  // of an expression that does not come back: fits everything
   Scalar,
   Tuple,     // args; none: ()
   Array,     // args[0], extents
@@ -143,7 +143,8 @@ class TypeTable {
   bool is_concrete(TypeId id) const;
   /// Is a member of it, at any depth, of a type that was refused?
   bool is_broken(TypeId id);
-  /// The cells of a value, slot by slot. A variant is its tag (i32) and per scalar type one slot of as many cells as its largest constructor needs.
+  /// The cells of a value, slot by slot. A variant is its tag (i32) and per scalar type one slot of as many cells as its largest
+  /// constructor needs.
   const std::vector<Slot>& slots(TypeId id);
   /// All cells of all slots.
   std::int64_t cells(TypeId id);

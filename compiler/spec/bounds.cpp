@@ -177,7 +177,9 @@ Interval BoundsTable::compute(NodeId id) const {
     if (promised) return intersect(*promised, whole);
   }
   if (const auto value = ir::literal(graph_, id); value && value->kind != ConstValue::Kind::Float)
-    return type == Type::WeakInt || whole.contains({value->integer, value->integer}) ? Interval{clamp(value->integer), clamp(value->integer)} : whole;
+    return type == Type::WeakInt || whole.contains({value->integer, value->integer})
+               ? Interval{clamp(value->integer), clamp(value->integer)}
+               : whole;
   if (op == Op::Param) {
     const auto* p = graph_.arg_as<ir::ParamArg>(id);
     if (p && p->space == ir::AddressSpace::None && p->range) return intersect({p->range->first, p->range->second}, whole);
@@ -264,7 +266,8 @@ std::optional<Interval> launch_interval(const ir::Program& program, NodeId id) {
     return std::nullopt;
   }
   const auto* p = graph.op(id) == Op::Param ? graph.arg_as<ir::ParamArg>(id) : nullptr;
-  if (!p || p->space != ir::AddressSpace::None || p->slot < 0 || static_cast<std::size_t>(p->slot) >= program.slots.size()) return std::nullopt;
+  if (!p || p->space != ir::AddressSpace::None || p->slot < 0 || static_cast<std::size_t>(p->slot) >= program.slots.size())
+    return std::nullopt;
   const ir::Slot& slot = program.slots[static_cast<std::size_t>(p->slot)];
   switch (slot.kind) {
     case ir::Slot::Kind::Buffer:

@@ -35,9 +35,10 @@ Interval hull(const Interval& a, const Interval& b);
 Interval intersect(const Interval& a, const Interval& b);
 /// The interval after wrapping into `type`: itself where it fits, the wrapped value where it is single, else every value of the type.
 Interval wrap(const Interval& exact, ir::Type type);
-/// The interval of an arithmetic node from those of its sources, before wrapping: exact in the integers. None for operations that have no rule (the
-/// node's type bounds it). `right_literal` is the second source where it is a literal: shifts and masks need it.
-std::optional<Interval> exact_interval(ir::Op op, const std::vector<Interval>& sources, std::optional<std::int64_t> right_literal, ir::Type type);
+/// The interval of an arithmetic node from those of its sources, before wrapping: exact in the integers. None for operations that have no
+/// rule (the node's type bounds it). `right_literal` is the second source where it is a literal: shifts and masks need it.
+std::optional<Interval> exact_interval(ir::Op op, const std::vector<Interval>& sources, std::optional<std::int64_t> right_literal,
+                                       ir::Type type);
 
 /// Bounds of every node of a graph, computed once each, in the order of ids (no recursion). The graph may grow between calls.
 class BoundsTable {
@@ -56,14 +57,14 @@ class BoundsTable {
   mutable std::unordered_map<int, std::optional<Interval>> slots_;  // launch_interval of scalar PARAMs, by slot
 };
 
-/// What a launch promises of a leaf of a program; none for other nodes. The language refuses a launch of more than 2^31 - 1 threads along an axis
-/// (2^63 - 1 for a wide kernel) and a buffer of more than 2^31 - 1 elements, so with a block of B threads there are at most (2^31 - 1) / B
-/// blocks along the axis, group_id * B + local_id does not wrap, and a length is at least 0. A buffer of records is refused, too, when its
-/// smallest cells (an index counts cells of a field's type) are more than an index can count.
+/// What a launch promises of a leaf of a program; none for other nodes. The language refuses a launch of more than 2^31 - 1 threads along
+/// an axis (2^63 - 1 for a wide kernel) and a buffer of more than 2^31 - 1 elements, so with a block of B threads there are at most (2^31 -
+/// 1) / B blocks along the axis, group_id * B + local_id does not wrap, and a length is at least 0. A buffer of records is refused, too,
+/// when its smallest cells (an index counts cells of a field's type) are more than an index can count.
 std::optional<Interval> launch_interval(const ir::Program& program, ir::NodeId id);
 
-/// Cells of type `type` that a buffer's element holds: 1 for scalars, size / bytes for records. None when the slot is no buffer or the cells do not
-/// divide the element.
+/// Cells of type `type` that a buffer's element holds: 1 for scalars, size / bytes for records. None when the slot is no buffer or the
+/// cells do not divide the element.
 std::optional<std::int64_t> cells_per_element(const ir::Program& program, int slot, ir::Type type);
 
 /// Decimal text of a 128-bit integer.

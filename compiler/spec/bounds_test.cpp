@@ -70,7 +70,8 @@ TEST_CASE("intervals hold every value of random expressions, wrapping included")
     const auto value = [&] { return values[random() % values.size()]; };
     NodeId last = values[0];
     for (int n = 0; n < 6; ++n) {
-      const Op binary[] = {Op::Add, Op::Sub, Op::Mul, Op::Cdiv, Op::Cmod, Op::Floordiv, Op::Floormod, Op::Max, Op::And, Op::Or, Op::Xor, Op::Shl, Op::Shr};
+      const Op binary[] = {Op::Add, Op::Sub, Op::Mul, Op::Cdiv, Op::Cmod, Op::Floordiv, Op::Floormod,
+                           Op::Max, Op::And, Op::Or,  Op::Xor,  Op::Shl,  Op::Shr};
       switch (pick(8)) {
         case 0: conditions.push_back(t.g.make(std::array{Op::Cmplt, Op::Cmpne, Op::Cmpeq}[random() % 3], {value(), value()})); continue;
         case 1: last = t.g.make(Op::Where, {conditions[random() % conditions.size()], value(), value()}); break;
@@ -167,5 +168,5 @@ TEST_CASE("128-bit integers print in decimal") {
   CHECK(to_text(0) == "0");
   CHECK(to_text(-12345) == "-12345");
   CHECK(to_text(Int128{INT64_MAX} * 10) == "92233720368547758070");
-  CHECK(to_text(~(~Int128{0} ^ (Int128{1} << 127)) ) == "-170141183460469231731687303715884105728");
+  CHECK(to_text(~(~Int128{0} ^ (Int128{1} << 127))) == "-170141183460469231731687303715884105728");
 }

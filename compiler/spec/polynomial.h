@@ -1,5 +1,5 @@
-// Sums of products of at most two unknowns with 128-bit coefficients: what index arithmetic is made of. Unknowns are numbers that the caller gives
-// a meaning. Inside compiler/spec only.
+// Sums of products of at most two unknowns with 128-bit coefficients: what index arithmetic is made of. Unknowns are numbers that the
+// caller gives a meaning. Inside compiler/spec only.
 #pragma once
 
 #include <cstdint>

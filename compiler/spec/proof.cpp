@@ -1,6 +1,6 @@
-// The prover: a walk over the body that keeps, scope by scope, linear facts (polynomial <= 0), refined bounds of unknowns and the values that
-// registers hold. An unknown ("atom") is the value of a node, as an integer; everything is exact in the integers, so that arithmetic that may
-// wrap becomes an unknown of its own.
+// The prover: a walk over the body that keeps, scope by scope, linear facts (polynomial <= 0), refined bounds of unknowns and the values
+// that registers hold. An unknown ("atom") is the value of a node, as an integer; everything is exact in the integers, so that arithmetic
+// that may wrap becomes an unknown of its own.
 #include "compiler/spec/proof.h"
 
 #include <algorithm>
@@ -17,17 +17,18 @@ using namespace ir;  // NOLINT: an analysis of the IR
 
 namespace {
 
-constexpr int kDepth = 4;         // facts combined in one proof
-constexpr int kBudget = 200;      // combinations tried in one proof
+constexpr int kDepth = 4;                        // facts combined in one proof
+constexpr int kBudget = 200;                     // combinations tried in one proof
 constexpr int kWrapDepth = 2, kWrapBudget = 24;  // the same for "this sum does not wrap", asked much more often
-constexpr int kMaxNesting = 40;   // of arithmetic looked through: deeper nodes are unknowns
-constexpr int kMaxRounds = 8;     // of the search for what registers always keep
-constexpr std::size_t kMaxFacts = 24;  // on one unknown, the newest ones: more are not tried
+constexpr int kMaxNesting = 40;                  // of arithmetic looked through: deeper nodes are unknowns
+constexpr int kMaxRounds = 8;                    // of the search for what registers always keep
+constexpr std::size_t kMaxFacts = 24;            // on one unknown, the newest ones: more are not tried
 
 /// A condition and whether it holds.
 using Outcome = std::pair<NodeId, bool>;
 
-/// What a register is known to hold: the value of a node, or for a bool without one value, what follows when it is true and when it is false.
+/// What a register is known to hold: the value of a node, or for a bool without one value, what follows when it is true and when it is
+/// false.
 struct Held {
   NodeId value;
   std::vector<Outcome> if_true, if_false;
@@ -168,9 +169,7 @@ class Prover {
         // Another iteration may have stored: inside and after the loop nothing is known of what it stores.
         forget(stored_in_[i]);
         open_scope({});
-        if (g_.type(id) != Type::Void) {
-          enter_range(id, g_.source(id, 0));
-        }
+        if (g_.type(id) != Type::Void) { enter_range(id, g_.source(id, 0)); }
       } else if (op == Op::Endif) {
         leave_if(static_cast<std::size_t>(partner_[i]));
       } else if (op == Op::End || op == Op::Backedge) {
@@ -255,8 +254,9 @@ class Prover {
     return outcome ? held.if_true : held.if_false;
   }
 
-  /// After an IF its stores may or may not have happened. Of a bool something stays known where one of both values decides which: `t = false; if c { t = d }`
-  /// is true only if c and d were (a short-circuit `&&`), `done = false; if c { done = true }` is false only if c was (an early return).
+  /// After an IF its stores may or may not have happened. Of a bool something stays known where one of both values decides which: `t =
+  /// false; if c { t = d }` is true only if c and d were (a short-circuit `&&`), `done = false; if c { done = true }` is false only if c
+  /// was (an early return).
   void leave_if(std::size_t opener) {
     const Scope scope = std::move(scopes_.back());
     scopes_.back() = {scope.facts, scope.refined, {}, {}};
@@ -364,7 +364,8 @@ class Prover {
     const std::span<const NodeId> s = g_.sources(id);
     const Op op = g_.op(id);
     std::optional<Polynomial> exact;
-    if (op == Op::Add || op == Op::Sub) exact = combine(polynomial(s[0], nesting + 1), 1, polynomial(s[1], nesting + 1), op == Op::Add ? 1 : -1);
+    if (op == Op::Add || op == Op::Sub)
+      exact = combine(polynomial(s[0], nesting + 1), 1, polynomial(s[1], nesting + 1), op == Op::Add ? 1 : -1);
     if (op == Op::Mul) exact = multiply(polynomial(s[0], nesting + 1), polynomial(s[1], nesting + 1));
     if (op == Op::Neg) exact = combine({}, 0, polynomial(s[0], nesting + 1), -1);
     if (op == Op::Cast && is_int(g_.type(s[0]))) exact = polynomial(s[0], nesting + 1);
@@ -374,7 +375,8 @@ class Prover {
     }
     if (op == Op::Shl) {
       const auto count = integer_literal(g_, s[1]);
-      if (count && type_bits(type) > 0) exact = combine(polynomial(s[0], nesting + 1), Int128{1} << (*count & (type_bits(type) - 1)), {}, 0);
+      if (count && type_bits(type) > 0)
+        exact = combine(polynomial(s[0], nesting + 1), Int128{1} << (*count & (type_bits(type) - 1)), {}, 0);
     }
     // The exact value is the node's only if it does not leave the type.
     if (exact && fits(*exact, type)) return *exact;
@@ -536,7 +538,8 @@ class Prover {
     return search(target, depth);
   }
 
-  /// Is target <= 0? By bounds alone, or after cancelling a monomial with a fact: from f <= 0 and d * t - c * f <= 0 (c, d > 0) follows t <= 0.
+  /// Is target <= 0? By bounds alone, or after cancelling a monomial with a fact: from f <= 0 and d * t - c * f <= 0 (c, d > 0) follows t
+  /// <= 0.
   bool search(const Polynomial& target, int depth) {
     if (interval(target).hi <= 0) return true;
     if (depth == 0) return false;
@@ -605,7 +608,8 @@ class Prover {
     proofs_.push_back(std::move(proof));
   }
 
-  std::string reason(NodeId base, NodeId index, const Interval& range, const std::optional<Polynomial>& size, bool low, bool high, bool by_range) const {
+  std::string reason(NodeId base, NodeId index, const Interval& range, const std::optional<Polynomial>& size, bool low, bool high,
+                     bool by_range) const {
     const std::string storage = render(g_, base, 60), text = render(g_, index, 120);
     const std::string lies = "`" + text + "` lies in [" + to_text(range.lo) + ", " + to_text(range.hi) + "]";
     if (range.empty()) return "the access is never reached";
@@ -621,11 +625,12 @@ class Prover {
   const Graph& g_;
   BoundsTable bounds_;
   std::vector<int> partner_;
-  std::vector<std::vector<NodeId>> stored_in_;             // by position of a RANGE or IF: registers stored inside
-  std::unordered_map<int, NodeId> param_of_slot_;          // scalar slots
-  std::map<std::pair<bool, int>, int> length_slots_;       // (of an argument, its slot) or (of shared storage, its number): the slot of the length
+  std::vector<std::vector<NodeId>> stored_in_;     // by position of a RANGE or IF: registers stored inside
+  std::unordered_map<int, NodeId> param_of_slot_;  // scalar slots
+  std::map<std::pair<bool, int>, int>
+      length_slots_;  // (of an argument, its slot) or (of shared storage, its number): the slot of the length
   std::unordered_map<std::uint32_t, Invariant> invariants_;  // by register BUFFER of integers
-  bool broken_ = false;                                    // a store broke one in this walk
+  bool broken_ = false;                                      // a store broke one in this walk
 
   std::vector<Scope> scopes_;
   std::vector<Polynomial> facts_;

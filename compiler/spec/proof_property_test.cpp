@@ -23,7 +23,8 @@ Int128 wrapped(Int128 v, Type t) {
 }
 
 /// Runs one thread; false when an access that `proven` holds for leaves [0, length).
-bool run_thread(const Program& p, const Structure& structure, const std::vector<bool>& proven, std::array<int, 3> arguments, int length, int& reached) {
+bool run_thread(const Program& p, const Structure& structure, const std::vector<bool>& proven, std::array<int, 3> arguments, int length,
+                int& reached) {
   const Graph& g = p.graph;
   std::vector<Int128> value(g.size(), 0), cell(g.size(), 0);
   std::vector<Int128> trip(p.body.size(), 0);
@@ -132,7 +133,8 @@ TEST_CASE("no access that is called proven leaves its buffer, in random programs
     for (const int length : {0, 1, 2, 4, 130})
       for (const int a : edges)
         for (const int b : edges)
-          if (!run_thread(p, *structure, proven, {a, b, static_cast<int>(random() % 4)}, length, reached)) FAIL("a " << a << " b " << b << " length " << length);
+          if (!run_thread(p, *structure, proven, {a, b, static_cast<int>(random() % 4)}, length, reached))
+            FAIL("a " << a << " b " << b << " length " << length);
   }
   // The generator must make programs in which something is proven and then happens.
   INFO(proven_count << " accesses proven, reached " << reached << " times");

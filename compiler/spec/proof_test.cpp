@@ -167,7 +167,10 @@ TEST_CASE("min, max, remainders and quotients bound what they give") {
   k.load(k.x, k.op(Op::Cdiv, {k.global_id(0), k.i32(3)}));
   k.load(k.x, k.op(Op::Shr, {k.global_id(0), one}));
   k.end_if(s);
-  CHECK(proofs(k.finish()) == "-++" "+-" "++");
+  CHECK(proofs(k.finish()) ==
+        "-++"
+        "+-"
+        "++");
 }
 
 TEST_CASE("gates count as conditions") {
@@ -183,7 +186,8 @@ TEST_CASE("gates count as conditions") {
 TEST_CASE("records: cells of a field stay below the cells of the buffer") {
   K k;
   Program& p = k.program();
-  p.params[0].element = {"Particle", 16, 4, {{"pos.0", Type::F32, 0}, {"pos.1", Type::F32, 4}, {"pos.2", Type::F32, 8}, {"mass", Type::F32, 12}}};
+  p.params[0].element = {
+      "Particle", 16, 4, {{"pos.0", Type::F32, 0}, {"pos.1", Type::F32, 4}, {"pos.2", Type::F32, 8}, {"mass", Type::F32, 12}}};
   const NodeId i = k.global_id(0);
   const NodeId s = k.begin_if(k.lt(i, k.len(k.x)));
   k.load(k.x, k.add(k.mul(i, k.i32(4)), k.i32(3)));
@@ -265,7 +269,9 @@ TEST_CASE("loops that halve or double a register keep it in bounds") {
   k.set(again, k.bool_constant(true));
   k.end_if(body);
   k.end_loop(loop, k.get(again));
-  CHECK(proofs(k.finish(), "tile") == "++" "++-");
+  CHECK(proofs(k.finish(), "tile") ==
+        "++"
+        "++-");
 }
 
 TEST_CASE("a register that a loop counts down may be negative") {
@@ -311,7 +317,7 @@ TEST_CASE("i32 arithmetic on lengths that may wrap is not trusted") {
   K k;
   const NodeId n = k.len(k.x), i = k.scalar_param("i", Type::I32);
   const NodeId s = k.begin_if(k.both(k.logical_not(k.lt(i, k.i32(0))), k.lt(k.add(i, k.i32(1)), n)));
-  k.load(k.x, i);                    // i + 1 may have wrapped to the least i32
+  k.load(k.x, i);  // i + 1 may have wrapped to the least i32
   k.end_if(s);
   const NodeId u = k.begin_if(k.both(k.logical_not(k.lt(i, k.i32(0))), k.both(k.lt(i, k.i32(1000)), k.lt(k.add(i, k.i32(1)), n))));
   k.load(k.x, k.add(i, k.i32(1)));

@@ -8,7 +8,8 @@
 
 namespace sarek::spec {
 
-std::optional<std::vector<ir::Program>> read_programs(SourceManager& sources, FileId file, DiagnosticSink& sink, const ir::TextLimits& limits) {
+std::optional<std::vector<ir::Program>> read_programs(SourceManager& sources, FileId file, DiagnosticSink& sink,
+                                                      const ir::TextLimits& limits) {
   std::vector<std::vector<SourceRange>> lines;
   std::optional<std::vector<ir::Program>> programs = ir::parse_program_text(sources, file, sink, limits, &lines);
   if (!programs) return std::nullopt;
@@ -18,11 +19,13 @@ std::optional<std::vector<ir::Program>> read_programs(SourceManager& sources, Fi
     const ir::Program& p = (*programs)[n];
     const auto [first, is_new] = names.emplace(p.name, p.range);
     if (!is_new) {
-      sink.report(DiagnosticKind::IrInvalid, p.range, "two programs have the name " + ir::quote(p.name)).note(first->second, "the first one stands here");
+      sink.report(DiagnosticKind::IrInvalid, p.range, "two programs have the name " + ir::quote(p.name))
+          .note(first->second, "the first one stands here");
       whole = false;
     }
     for (const ProgramFailure& f : verify_program(p)) {
-      sink.report(DiagnosticKind::IrInvalid, f.position >= 0 ? lines[n][static_cast<std::size_t>(f.position)] : p.range, f.message + " (" + f.rule + ")");
+      sink.report(DiagnosticKind::IrInvalid, f.position >= 0 ? lines[n][static_cast<std::size_t>(f.position)] : p.range,
+                  f.message + " (" + f.rule + ")");
       whole = false;
     }
   }

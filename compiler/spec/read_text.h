@@ -8,8 +8,9 @@
 
 namespace sarek::spec {
 
-/// Reads every program of a file and verifies each; reports what cannot be read (ir-syntax, ir-limit) and what breaks the specification (ir-invalid) at
-/// its line. None when anything was reported, or when two programs have one name.
-std::optional<std::vector<ir::Program>> read_programs(SourceManager& sources, FileId file, DiagnosticSink& sink, const ir::TextLimits& limits = {});
+/// Reads every program of a file and verifies each; reports what cannot be read (ir-syntax, ir-limit) and what breaks the specification
+/// (ir-invalid) at its line. None when anything was reported, or when two programs have one name.
+std::optional<std::vector<ir::Program>> read_programs(SourceManager& sources, FileId file, DiagnosticSink& sink,
+                                                      const ir::TextLimits& limits = {});
 
 }  // namespace sarek::spec

@@ -46,7 +46,8 @@ Verdict branch(Context& c, NodeId n) {
   const Op first = g.op(g.source(n, 0));
   if (g.op(n) == Op::Endif) return first == Op::If ? Verdict(true) : std::nullopt;
   const Op distinct = g.op(g.source(n, 1));
-  return g.type(g.source(n, 0)) == Type::Bool && (distinct == Op::Cast || distinct == Op::Index || distinct == Op::Shrink) ? Verdict(true) : std::nullopt;
+  return g.type(g.source(n, 0)) == Type::Bool && (distinct == Op::Cast || distinct == Op::Index || distinct == Op::Shrink) ? Verdict(true)
+                                                                                                                           : std::nullopt;
 }
 
 Verdict lowered_special(Context& c, NodeId n) {

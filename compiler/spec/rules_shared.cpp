@@ -11,9 +11,7 @@ using namespace ir;  // NOLINT: a table of rules over the IR's names
 
 bool matches(const Graph& g, NodeId x, Type type) { return g.type(x) == type || is_invalid(g, x); }
 
-bool weak_ok(const Graph& g, NodeId x, Type type) {
-  return matches(g, x, type) || (is_weak(g.type(x)) && weak_of(type) == g.type(x));
-}
+bool weak_ok(const Graph& g, NodeId x, Type type) { return matches(g, x, type) || (is_weak(g.type(x)) && weak_of(type) == g.type(x)); }
 
 bool is_disk(const std::string& device) {
   const std::string kind = device.substr(0, device.find(':'));
@@ -30,7 +28,9 @@ bool device_sources_ok(Context& c, NodeId node, const std::vector<std::string>& 
   return range && range->axis_type == AxisType::Device && c.bounds.vmax(sources[first]) + 1 == static_cast<Int128>(devices.size());
 }
 
-bool is_opaque_body(Op op) { return op == Op::Sink || op == Op::Program || op == Op::Linear || op == Op::Store || op == Op::CustomFunction; }
+bool is_opaque_body(Op op) {
+  return op == Op::Sink || op == Op::Program || op == Op::Linear || op == Op::Store || op == Op::CustomFunction;
+}
 
 bool every_source(const Graph& g, NodeId node, std::size_t first, bool (*test)(const Graph&, NodeId)) {
   const std::span<const NodeId> s = g.sources(node);
@@ -64,7 +64,8 @@ bool in_bounds(Context& c, NodeId place, NodeId gate) {
   const auto most = [&](NodeId symbol) -> std::optional<std::int64_t> {
     const Int128 v = c.bounds.vmax(symbol);
     // Storage without a size is its own extent: nothing is known of it.
-    if (has_trait(g.op(symbol), kDefine) && g.arg_as<ParamArg>(symbol) && g.arg_as<ParamArg>(symbol)->space != AddressSpace::None) return std::nullopt;
+    if (has_trait(g.op(symbol), kDefine) && g.arg_as<ParamArg>(symbol) && g.arg_as<ParamArg>(symbol)->space != AddressSpace::None)
+      return std::nullopt;
     return v > INT64_MAX ? std::nullopt : std::optional<std::int64_t>(static_cast<std::int64_t>(v));
   };
   const std::optional<std::int64_t> size = shape ? max_numel(*shape, most) : std::nullopt;
@@ -170,11 +171,13 @@ Verdict backedge(Context& c, NodeId n) {
   const Graph& g = c.graph;
   const NodeId loop = g.source(n, 1), again = g.source(n, 2);
   const std::optional<Shape>& shape = c.shapes.of(again);
-  return has_no_arg(g, n) && g.type(n) == Type::Void && g.op(loop) == Op::Range && g.type(loop) == Type::Void && g.type(again) == Type::Bool && shape &&
-         shape->empty() && !is_invalid(g, again);
+  return has_no_arg(g, n) && g.type(n) == Type::Void && g.op(loop) == Op::Range && g.type(loop) == Type::Void &&
+         g.type(again) == Type::Bool && shape && shape->empty() && !is_invalid(g, again);
 }
 
-Verdict parameter(Context& c, NodeId n) { return c.graph.sources(n).empty() ? Verdict(c.graph.arg_as<ParamArg>(n) != nullptr) : std::nullopt; }
+Verdict parameter(Context& c, NodeId n) {
+  return c.graph.sources(n).empty() ? Verdict(c.graph.arg_as<ParamArg>(n) != nullptr) : std::nullopt;
+}
 
 Verdict buffer(Context& c, NodeId n) {
   if (!c.graph.sources(n).empty()) return std::nullopt;
@@ -191,8 +194,8 @@ Verdict group(Context& c, NodeId n) {
 
 Verdict after(Context& c, NodeId n) {
   const Op op = c.graph.op(c.graph.source(n, 0));
-  const bool storage = has_trait(op, kMovement) || has_trait(op, kDefine) || op == Op::Stage || op == Op::Index || op == Op::After || op == Op::Unshard ||
-                       op == Op::Bitcast || op == Op::Ins;
+  const bool storage = has_trait(op, kMovement) || has_trait(op, kDefine) || op == Op::Stage || op == Op::Index || op == Op::After ||
+                       op == Op::Unshard || op == Op::Bitcast || op == Op::Ins;
   return storage ? Verdict(true) : std::nullopt;
 }
 

@@ -88,7 +88,8 @@ Verdict several_devices(Context& c, NodeId n) {
   const auto* axes = g.arg_as<AxesArg>(n);
   if (op == Op::Unshard) {
     const auto weak = [](const Graph& graph, NodeId s) { return graph.type(s) == Type::WeakInt; };
-    return axes && sources.size() == 1 + axes->axes.size() && std::is_sorted(axes->axes.begin(), axes->axes.end()) && every_source(g, n, 1, weak);
+    return axes && sources.size() == 1 + axes->axes.size() && std::is_sorted(axes->axes.begin(), axes->axes.end()) &&
+           every_source(g, n, 1, weak);
   }
   if (op == Op::Mselect)
     return axes && axes->axes.size() == 1 && axes->axes[0] >= 0 && static_cast<std::size_t>(axes->axes[0]) < devices(sources[0]).size();
@@ -167,7 +168,9 @@ Verdict kernel_range(Context& c, NodeId n) {
   return r && (r->axis_type == AxisType::Device || r->axis_type == AxisType::Loop);
 }
 
-Verdict kernel_end(Context& c, NodeId n) { return c.graph.op(c.graph.source(n, 0)) == Op::Call && every_source(c.graph, n, 1, is_loop_range); }
+Verdict kernel_end(Context& c, NodeId n) {
+  return c.graph.op(c.graph.source(n, 0)) == Op::Call && every_source(c.graph, n, 1, is_loop_range);
+}
 
 Verdict kernel_shrink(Context& c, NodeId n) {
   const std::vector<NodeId>& inside = c.ranges.of(n);
@@ -183,7 +186,8 @@ Verdict kernel_call(Context& c, NodeId n) {
 
 Verdict kernel_after(Context& c, NodeId n) {
   const Op op = c.graph.op(c.graph.source(n, 0));
-  const bool storage = has_trait(op, kMovement) || has_trait(op, kDefine) || op == Op::After || op == Op::Mstack || op == Op::Mselect || op == Op::Bitcast;
+  const bool storage =
+      has_trait(op, kMovement) || has_trait(op, kDefine) || op == Op::After || op == Op::Mstack || op == Op::Mselect || op == Op::Bitcast;
   return storage ? Verdict(true) : std::nullopt;
 }
 
@@ -212,7 +216,10 @@ std::vector<Rule> tensor() {
 
 std::vector<Rule> kernel_graph() {
   return {
-      {"K1", {Op::Sink}, "a sink of calls", [](Context& c, NodeId n) { return c.graph.type(n) == Type::Void ? Verdict(true) : std::nullopt; }},
+      {"K1",
+       {Op::Sink},
+       "a sink of calls",
+       [](Context& c, NodeId n) { return c.graph.type(n) == Type::Void ? Verdict(true) : std::nullopt; }},
       {"K2", {Op::Const, Op::Cast, Op::Bitcast}, "constants, casts of constants and bitcasts make arguments", kernel_constant},
       {"K3", {Op::Stack}, "a stack of parameters and loop bounds", kernel_stack},
       {"K4", {Op::Param}, "a parameter names its slot", kernel_parameter},
@@ -220,7 +227,9 @@ std::vector<Rule> kernel_graph() {
       {"K6", {Op::Range}, "only devices and loops are walked over", kernel_range},
       {"K7", {Op::End}, "only calls run in loops", kernel_end},
       {"K8", {Op::Shrink}, "a view moves with loops; a view at rest was resolved", kernel_shrink},
-      {"K9", {Op::Add, Op::Mul}, "bounds are sums and products of loop ranges and constants",
+      {"K9",
+       {Op::Add, Op::Mul},
+       "bounds are sums and products of loop ranges and constants",
        [](Context& c, NodeId n) { return c.graph.type(n) == Type::WeakInt ? kernel_bound(c, n) : std::nullopt; }},
       {"K10", {Op::Call}, "a call's arguments start where its body assumes", kernel_call},
       {"K11", {Op::After}, "what is ordered is storage", kernel_after},

@@ -65,13 +65,14 @@ std::string argument_text(const ir::Graph& graph, NodeId node, bool own) {
 }
 
 std::string failure_message(const ir::Graph& graph, std::size_t position, NodeId node) {
-  std::string out = "UOp verification failed at " + std::to_string(position) + " on Ops." + std::string(ir::op_info(graph.op(node)).name) + " " +
-                    std::string(ir::type_name(graph.type(node))) + " " + std::to_string(graph.sources(node).size()) + " [";
+  std::string out = "UOp verification failed at " + std::to_string(position) + " on Ops." + std::string(ir::op_info(graph.op(node)).name) +
+                    " " + std::string(ir::type_name(graph.type(node))) + " " + std::to_string(graph.sources(node).size()) + " [";
   bool first = true;
   for (const NodeId s : graph.sources(node)) {
     if (!first) out += ", ";
     first = false;
-    out += "(Ops." + std::string(ir::op_info(graph.op(s)).name) + ", " + std::string(ir::type_name(graph.type(s))) + ", " + argument_text(graph, s, false) + ")";
+    out += "(Ops." + std::string(ir::op_info(graph.op(s)).name) + ", " + std::string(ir::type_name(graph.type(s))) + ", " +
+           argument_text(graph, s, false) + ")";
   }
   return out + "] " + argument_text(graph, node, true);
 }
@@ -107,9 +108,11 @@ Result<Unit, VerifyFailure> type_verify(const ir::Graph& graph, NodeId root, con
     if (decision.accepted) continue;
     if (options.debug >= 3) {
       std::ostream& log = options.log ? *options.log : std::cerr;
-      for (std::size_t j = 0; j < order.size(); ++j) log << j << ": %" << order[j].value << " = " << ir::print_node(graph, order[j]) << '\n';
+      for (std::size_t j = 0; j < order.size(); ++j)
+        log << j << ": %" << order[j].value << " = " << ir::print_node(graph, order[j]) << '\n';
     }
-    return Err(VerifyFailure{i, order[i], decision.rule ? std::string(decision.rule->id) : std::string(), failure_message(graph, i, order[i])});
+    return Err(
+        VerifyFailure{i, order[i], decision.rule ? std::string(decision.rule->id) : std::string(), failure_message(graph, i, order[i])});
   }
   return Unit{};
 }

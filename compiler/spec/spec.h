@@ -105,7 +105,8 @@ struct VerifyFailure {
 };
 
 /// Checks every node below `root`, sources first. Fails at the first node that `spec` does not accept.
-Result<Unit, VerifyFailure> type_verify(const ir::Graph& graph, ir::NodeId root, const Spec& spec, ir::Calls calls, const Options& options = {});
+Result<Unit, VerifyFailure> type_verify(const ir::Graph& graph, ir::NodeId root, const Spec& spec, ir::Calls calls,
+                                        const Options& options = {});
 /// The same, throwing std::invalid_argument with the failure's message.
 void require_verified(const ir::Graph& graph, ir::NodeId root, const Spec& spec, ir::Calls calls, const Options& options = {});
 

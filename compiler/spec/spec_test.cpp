@@ -32,10 +32,12 @@ TEST_CASE("the message of a failure names position, operation, type, sources and
   const auto result = type_verify(t.g, bad, shared(), Calls::Enter);
   REQUIRE_FALSE(result);
   CHECK(result.error().message ==
-        "UOp verification failed at 3 on Ops.ADD f32 3 [(Ops.CONST, weak_int, 42), (Ops.CONST, weak_float, ConstFloat(1.5)), (Ops.CONST, bool, True)] None");
+        "UOp verification failed at 3 on Ops.ADD f32 3 [(Ops.CONST, weak_int, 42), (Ops.CONST, weak_float, ConstFloat(1.5)), (Ops.CONST, "
+        "bool, True)] None");
   const NodeId disk = t.g.make(Op::Copy, {t.var(Type::F32)}, DeviceArg{{"DISK:x"}});
   const NodeId over = t.g.make(Op::Detach, {disk});
-  CHECK(type_verify(t.g, disk, tensor(), Calls::Enter).error().message == "UOp verification failed at 1 on Ops.COPY f32 1 [(Ops.PARAM, f32, {param slot=0})] DISK:x");
+  CHECK(type_verify(t.g, disk, tensor(), Calls::Enter).error().message ==
+        "UOp verification failed at 1 on Ops.COPY f32 1 [(Ops.PARAM, f32, {param slot=0})] DISK:x");
   const NodeId wrong = t.raw(Op::Detach, Type::F32, {disk}, NameArg{"x"});
   CHECK(type_verify(t.g, wrong, full(), Calls::Enter).error().position == 1);
   CHECK(t.decide(tensor(), wrong).accepted == false);
@@ -227,7 +229,8 @@ TEST_CASE("case 20: a program is filled in order") {
 
 TEST_CASE("case 21: indices are weak before and i32 after lowering") {
   TestGraph t;
-  const NodeId weak = t.g.make(Op::Special, {t.weak(8)}, NameArg{"gidx0"}), i32 = t.g.make(Op::Special, {t.lit(Type::I32, 8)}, NameArg{"gidx0"});
+  const NodeId weak = t.g.make(Op::Special, {t.weak(8)}, NameArg{"gidx0"}),
+               i32 = t.g.make(Op::Special, {t.lit(Type::I32, 8)}, NameArg{"gidx0"});
   CHECK(t.ok(tensor(), weak));
   CHECK_FALSE(t.ok(spec::program(), weak));
   CHECK(t.ok(spec::program(), i32));

@@ -14,7 +14,9 @@ using namespace ir;  // NOLINT: tests
 struct TestGraph {
   Graph g;
 
-  NodeId raw(Op op, Type type, std::vector<NodeId> sources = {}, Arg arg = {}, std::uint32_t tag = 0) { return g.make_raw(op, type, sources, std::move(arg), tag); }
+  NodeId raw(Op op, Type type, std::vector<NodeId> sources = {}, Arg arg = {}, std::uint32_t tag = 0) {
+    return g.make_raw(op, type, sources, std::move(arg), tag);
+  }
   NodeId weak(Int128 v) { return g.make(Op::Const, {}, ConstValue::of_int(v)); }
   NodeId weak_float(double v) { return g.make(Op::Const, {}, ConstValue::of_float(v)); }
   NodeId boolean(bool v) { return g.make(Op::Const, {}, ConstValue::of_bool(v)); }

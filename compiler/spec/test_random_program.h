@@ -1,5 +1,5 @@
-// Random small programs for tests: 8-bit arithmetic that wraps easily, conditions, loops, registers, gates, and accesses of one buffer that may or
-// may not be in bounds. Every program is whole; every run ends when its runner counts steps.
+// Random small programs for tests: 8-bit arithmetic that wraps easily, conditions, loops, registers, gates, and accesses of one buffer that
+// may or may not be in bounds. Every program is whole; every run ends when its runner counts steps.
 #pragma once
 
 #include <iterator>
@@ -38,7 +38,8 @@ class RandomProgram {
   }
   NodeId value(int depth) {
     if (depth == 0 || pick(3) == 0) return leaf();
-    const Op ops[] = {Op::Add, Op::Add, Op::Add, Op::Sub, Op::Sub, Op::Mul, Op::Max, Op::Cdiv, Op::Cmod, Op::Floordiv, Op::Floormod, Op::And, Op::Shr, Op::Shl, Op::Xor};
+    const Op ops[] = {Op::Add,  Op::Add,      Op::Add,      Op::Sub, Op::Sub, Op::Mul, Op::Max, Op::Cdiv,
+                      Op::Cmod, Op::Floordiv, Op::Floormod, Op::And, Op::Shr, Op::Shl, Op::Xor};
     if (pick(8) == 0) return b_.ins(Ins::Min, Type::I8, {value(depth - 1), value(depth - 1)});
     if (pick(10) == 0) return b_.op(Op::Where, {condition(1), value(depth - 1), value(depth - 1)});
     if (pick(12) == 0) return b_.op(Op::Mulacc, {value(depth - 1), leaf(), leaf()});

@@ -65,7 +65,9 @@ Arg random_arg(std::mt19937_64& random) {
     case 12: return StageArg{texts(), static_cast<AddressSpace>(pick(5)), pick(2) != 0};
     case 13: return DeviceArg{texts()};
     case 14: return AxesArg{ints()};
-    default: return pick(2) ? Arg(FlipArg{{pick(2) != 0, pick(2) != 0}}) : Arg(BytesArg{{static_cast<std::uint8_t>(random()), static_cast<std::uint8_t>(random())}});
+    default:
+      return pick(2) ? Arg(FlipArg{{pick(2) != 0, pick(2) != 0}})
+                     : Arg(BytesArg{{static_cast<std::uint8_t>(random()), static_cast<std::uint8_t>(random())}});
   }
 }
 
@@ -103,7 +105,8 @@ void check_round_trip(const Program& p) {
   REQUIRE(print_module({&q}) == text);
   REQUIRE(q.body.size() == p.body.size());
   for (std::size_t i = 0; i < p.body.size(); ++i) {
-    const bool same = p.graph.op(p.body[i]) == q.graph.op(q.body[i]) && p.graph.type(p.body[i]) == q.graph.type(q.body[i]) && p.graph.arg(p.body[i]) == q.graph.arg(q.body[i]);
+    const bool same = p.graph.op(p.body[i]) == q.graph.op(q.body[i]) && p.graph.type(p.body[i]) == q.graph.type(q.body[i]) &&
+                      p.graph.arg(p.body[i]) == q.graph.arg(q.body[i]);
     REQUIRE(same);
   }
   // With places: those of q are its lines in p.sir; they come back, and are written the same again.

@@ -41,7 +41,8 @@ class Verifier {
 
  private:
   void fail(std::size_t position, std::string rule, std::string message) {
-    if (failures_.size() < limit_) failures_.push_back({static_cast<int>(position), p_.body[position], std::move(rule), std::move(message)});
+    if (failures_.size() < limit_)
+      failures_.push_back({static_cast<int>(position), p_.body[position], std::move(rule), std::move(message)});
   }
   void fail_declaration(std::string message) {
     if (failures_.size() < limit_) failures_.push_back({-1, {}, "declaration", std::move(message)});
@@ -56,10 +57,12 @@ class Verifier {
     cell_types_.assign(p_.params.size(), 0);
     std::int64_t threads = 1;
     for (const int b : p_.block) {
-      if (b < 1 || b > kMaxBlockAxis) return fail_declaration("a block extent of " + std::to_string(b) + " is not between 1 and " + std::to_string(kMaxBlockAxis));
+      if (b < 1 || b > kMaxBlockAxis)
+        return fail_declaration("a block extent of " + std::to_string(b) + " is not between 1 and " + std::to_string(kMaxBlockAxis));
       threads *= b;
     }
-    if (threads > kMaxBlockAxis) fail_declaration("a block of " + std::to_string(threads) + " threads is more than " + std::to_string(kMaxBlockAxis));
+    if (threads > kMaxBlockAxis)
+      fail_declaration("a block of " + std::to_string(threads) + " threads is more than " + std::to_string(kMaxBlockAxis));
     for (std::size_t i = 0; i < p_.params.size() && failures_.size() < limit_; ++i) parameter(static_cast<int>(i));
     for (std::size_t i = 0; i < p_.slots.size(); ++i) slot(static_cast<int>(i));
   }
@@ -68,9 +71,12 @@ class Verifier {
     const KernelParam& k = p_.params[static_cast<std::size_t>(number)];
     const std::string who = "parameter " + quote(k.name);
     const auto slots = static_cast<std::int64_t>(p_.slots.size());
-    if (k.first_slot < 0 || k.slot_count < 0 || std::int64_t{k.first_slot} + k.slot_count > slots) return fail_declaration(who + " names slots that do not exist");
-    if (k.is_buffer && k.slot_count != 1) fail_declaration(who + " is a buffer and has " + std::to_string(k.slot_count) + " slots instead of one");
-    if (k.is_buffer == (k.access == Access::None)) fail_declaration(who + (k.is_buffer ? " is a buffer without access" : " is a scalar with access"));
+    if (k.first_slot < 0 || k.slot_count < 0 || std::int64_t{k.first_slot} + k.slot_count > slots)
+      return fail_declaration(who + " names slots that do not exist");
+    if (k.is_buffer && k.slot_count != 1)
+      fail_declaration(who + " is a buffer and has " + std::to_string(k.slot_count) + " slots instead of one");
+    if (k.is_buffer == (k.access == Access::None))
+      fail_declaration(who + (k.is_buffer ? " is a buffer without access" : " is a scalar with access"));
     // Parameters that claim each other's slots fail here at once, so that this stays linear.
     for (int s = k.first_slot; s < k.first_slot + k.slot_count && failures_.size() < limit_; ++s) {
       const Slot& slot = p_.slots[static_cast<std::size_t>(s)];
@@ -80,7 +86,8 @@ class Verifier {
     }
     const ElementLayout& e = k.element;
     const bool power = e.align > 0 && (e.align & (e.align - 1)) == 0;
-    if (e.size < 1 || e.size > kMaxStorage || !power || e.size % e.align != 0) return fail_declaration(who + " has an element of no sound size and alignment");
+    if (e.size < 1 || e.size > kMaxStorage || !power || e.size % e.align != 0)
+      return fail_declaration(who + " has an element of no sound size and alignment");
     std::uint32_t& cells = cell_types_[static_cast<std::size_t>(number)];
     for (const LayoutField& f : e.fields) {
       const int bytes = type_bytes(f.type);
@@ -103,7 +110,8 @@ class Verifier {
       case Slot::Kind::Scalar: {
         if (!has_param) return fail_declaration(who + " belongs to no parameter");
         const KernelParam& k = p_.params[static_cast<std::size_t>(s.param)];
-        if (number < k.first_slot || number >= k.first_slot + k.slot_count) fail_declaration(who + " is not among the slots of its parameter " + quote(k.name));
+        if (number < k.first_slot || number >= k.first_slot + k.slot_count)
+          fail_declaration(who + " is not among the slots of its parameter " + quote(k.name));
         if (s.kind == Slot::Kind::Scalar && type_bits(s.type) == 0) fail_declaration(who + " is a scalar of type " + name_of(s.type));
         return;
       }
@@ -133,7 +141,8 @@ class Verifier {
     for (std::size_t i = 0; i < p_.body.size(); ++i) {
       const NodeId id = p_.body[i];
       if (!id || id.index() >= g_.size()) {
-        if (failures_.size() < limit_) failures_.push_back({static_cast<int>(i), {}, "structure", "the body names a node that does not exist"});
+        if (failures_.size() < limit_)
+          failures_.push_back({static_cast<int>(i), {}, "structure", "the body names a node that does not exist"});
         return false;
       }
       if (position_[id.index()] >= 0) {
@@ -171,7 +180,9 @@ class Verifier {
           is_open[static_cast<std::size_t>(at)] = false;
           open.pop_back();
         } else if (at >= 0 && is_open[static_cast<std::size_t>(at)]) {
-          fail(i, "structure", plain(op_info(op).name) + " closes " + ref(opener) + " while " + ref(p_.body[static_cast<std::size_t>(open.back())]) + " inside it is open");
+          fail(i, "structure",
+               plain(op_info(op).name) + " closes " + ref(opener) + " while " + ref(p_.body[static_cast<std::size_t>(open.back())]) +
+                   " inside it is open");
           // Go on as if the inner ones were closed too: one fault, not a cascade.
           while (open.back() != at) {
             is_open[static_cast<std::size_t>(open.back())] = false;
@@ -191,14 +202,18 @@ class Verifier {
         // BACKEDGE decides inside its loop: its condition may be made there.
         const bool own_loop = op == Op::Backedge && at == position_[g_.source(id, 1).index()];
         if (at >= 0 && !is_open[static_cast<std::size_t>(at)] && !own_loop)
-          fail(i, "scope", "source " + std::to_string(s) + ", " + ref(source) + ", was made inside " + ref(p_.body[static_cast<std::size_t>(at)]) + ", which is closed here");
+          fail(i, "scope",
+               "source " + std::to_string(s) + ", " + ref(source) + ", was made inside " + ref(p_.body[static_cast<std::size_t>(at)]) +
+                   ", which is closed here");
       }
       if (op == Op::Range || op == Op::If) {
         open.push_back(static_cast<int>(i));
         is_open[i] = true;
       }
     }
-    for (const int at : open) fail(static_cast<std::size_t>(at), "structure", plain(op_info(g_.op(p_.body[static_cast<std::size_t>(at)])).name) + " is never closed");
+    for (const int at : open)
+      fail(static_cast<std::size_t>(at), "structure",
+           plain(op_info(g_.op(p_.body[static_cast<std::size_t>(at)])).name) + " is never closed");
   }
 
   /// The RANGE or IF that a node closes.
@@ -223,7 +238,8 @@ class Verifier {
     const Op op = g_.op(id);
     const Spec::Decision decision = program().decide(context_, id);
     if (!decision.accepted) {
-      const std::string why = decision.rule ? plain(decision.rule->reason) : "a program has no " + plain(op_info(op).name) + " of this form";
+      const std::string why =
+          decision.rule ? plain(decision.rule->reason) : "a program has no " + plain(op_info(op).name) + " of this form";
       std::string rule = decision.rule ? plain(decision.rule->id) : "program";
       fail(i, std::move(rule), print_with_positions(id) + ": " + why);
       return;  // the rest assumes a node that the specification accepts
@@ -240,23 +256,26 @@ class Verifier {
     if (op == Op::Group && !g_.sources(id).empty()) fail(i, "structure", "a GROUP of a program is the empty void value");
     if ((op == Op::End || op == Op::Backedge) && g_.op(g_.source(id, 0)) != Op::Group)
       fail(i, "structure", "source 0 of " + plain(op_info(op).name) + " is not the void value GROUP");
-    if (op == Op::Range && g_.type(id) == Type::Void && g_.op(g_.source(id, 0)) != Op::Group) fail(i, "structure", "an unbounded RANGE starts from the void value GROUP");
+    if (op == Op::Range && g_.type(id) == Type::Void && g_.op(g_.source(id, 0)) != Op::Group)
+      fail(i, "structure", "an unbounded RANGE starts from the void value GROUP");
     if (op == Op::Range) {
       const AxisType axis = g_.arg_as<RangeArg>(id)->axis_type;
       if (axis != AxisType::Loop && axis != AxisType::Unroll) fail(i, "structure", "a RANGE of a program is a Loop, or marked Unroll");
     }
-    if (op == Op::Range && (g_.type(id) != Type::Void && !is_int(g_.type(id)))) fail(i, "structure", "a RANGE counts integers, not " + name_of(g_.type(id)));
+    if (op == Op::Range && (g_.type(id) != Type::Void && !is_int(g_.type(id))))
+      fail(i, "structure", "a RANGE counts integers, not " + name_of(g_.type(id)));
     if (op == Op::Const && g_.arg_as<ConstValue>(id)->kind == ConstValue::Kind::Invalid) fail(i, "P7", "a program has no Invalid");
     const bool leaf = op == Op::Param || op == Op::Buffer || op == Op::Special || op == Op::Const || op == Op::Group;
-    if (leaf && scope_[i] >= 0) fail(i, "scope", "the leaf " + plain(op_info(op).name) + " stands inside " + ref(p_.body[static_cast<std::size_t>(scope_[i])]));
+    if (leaf && scope_[i] >= 0)
+      fail(i, "scope", "the leaf " + plain(op_info(op).name) + " stands inside " + ref(p_.body[static_cast<std::size_t>(scope_[i])]));
     if (!may_stand_in_program(op)) fail(i, "program", plain(op_info(op).name) + " has no place in a program's body");
   }
 
   /// Operations that the specification accepts in any form but that the program form gives no meaning to.
   static bool may_stand_in_program(Op op) {
-    return is_elementwise(op) || op == Op::Special || op == Op::Buffer || op == Op::Param || op == Op::Group || op == Op::Index || op == Op::Load ||
-           op == Op::Store || op == Op::Barrier || op == Op::Range || op == Op::If || op == Op::End || op == Op::Endif || op == Op::Backedge ||
-           op == Op::Const || op == Op::Ins || op == Op::Custom || op == Op::Customi;
+    return is_elementwise(op) || op == Op::Special || op == Op::Buffer || op == Op::Param || op == Op::Group || op == Op::Index ||
+           op == Op::Load || op == Op::Store || op == Op::Barrier || op == Op::Range || op == Op::If || op == Op::End || op == Op::Endif ||
+           op == Op::Backedge || op == Op::Const || op == Op::Ins || op == Op::Custom || op == Op::Customi;
   }
 
   /// The type stated is the type that the op derives: the text form and make_raw may say something else.
@@ -293,32 +312,42 @@ class Verifier {
 
   void param(std::size_t i, NodeId id) {
     const ParamArg& a = *g_.arg_as<ParamArg>(id);
-    if (a.slot < 0 || static_cast<std::size_t>(a.slot) >= p_.slots.size()) return fail(i, "declaration", "PARAM names slot " + std::to_string(a.slot) + ", which does not exist");
+    if (a.slot < 0 || static_cast<std::size_t>(a.slot) >= p_.slots.size())
+      return fail(i, "declaration", "PARAM names slot " + std::to_string(a.slot) + ", which does not exist");
     const Slot& s = p_.slots[static_cast<std::size_t>(a.slot)];
     if (type_bits(a.type) == 0) return fail(i, "declaration", "PARAM of type " + name_of(a.type));
     if (a.range && a.range->first > a.range->second) fail(i, "declaration", "PARAM has an empty range");
     if (a.space == AddressSpace::None) {
       if (s.kind == Slot::Kind::Buffer) return fail(i, "declaration", "a scalar PARAM names the buffer slot " + quote(s.name));
-      if (a.range && s.kind == Slot::Kind::Scalar) fail(i, "declaration", "PARAM of the argument " + quote(s.name) + " has a range, which nothing checks at launch");
-      if (a.range && s.kind != Slot::Kind::Scalar && (a.range->first > (s.kind == Slot::Kind::NumGroups) || Int128{a.range->second} < INT32_MAX))
+      if (a.range && s.kind == Slot::Kind::Scalar)
+        fail(i, "declaration", "PARAM of the argument " + quote(s.name) + " has a range, which nothing checks at launch");
+      if (a.range && s.kind != Slot::Kind::Scalar &&
+          (a.range->first > (s.kind == Slot::Kind::NumGroups) || Int128{a.range->second} < INT32_MAX))
         fail(i, "declaration", "PARAM of " + quote(s.name) + " has a range narrower than what a launch may pass");
-      if (s.type != a.type) fail(i, "declaration", "PARAM of type " + name_of(a.type) + " names slot " + quote(s.name) + " of type " + name_of(s.type));
+      if (s.type != a.type)
+        fail(i, "declaration", "PARAM of type " + name_of(a.type) + " names slot " + quote(s.name) + " of type " + name_of(s.type));
       return;
     }
-    if (a.space != AddressSpace::Global) return fail(i, "declaration", "a PARAM is a scalar or global storage, not " + plain(address_space_name(a.space)));
+    if (a.space != AddressSpace::Global)
+      return fail(i, "declaration", "a PARAM is a scalar or global storage, not " + plain(address_space_name(a.space)));
     if (s.kind != Slot::Kind::Buffer) return fail(i, "declaration", "a storage PARAM names slot " + quote(s.name) + ", which is no buffer");
-    if (a.size && (*a.size < 0 || *a.size > kMaxStorage)) fail(i, "declaration", "PARAM has a size of " + std::to_string(*a.size) + " elements");
+    if (a.size && (*a.size < 0 || *a.size > kMaxStorage))
+      fail(i, "declaration", "PARAM has a size of " + std::to_string(*a.size) + " elements");
     if (s.param < 0 || static_cast<std::size_t>(s.param) >= p_.params.size()) return;  // reported with the slot
     const KernelParam& k = p_.params[static_cast<std::size_t>(s.param)];
     if ((cell_types_[static_cast<std::size_t>(s.param)] >> static_cast<unsigned>(a.type) & 1u) == 0)
-      fail(i, "declaration", "PARAM views buffer " + quote(k.name) + " as " + name_of(a.type) + ", which its element " + quote(k.element.type_name) + " has no field of");
-    if (k.element.size % type_bytes(a.type) != 0) fail(i, "declaration", "cells of " + name_of(a.type) + " do not divide an element of " + quote(k.name));
+      fail(i, "declaration",
+           "PARAM views buffer " + quote(k.name) + " as " + name_of(a.type) + ", which its element " + quote(k.element.type_name) +
+               " has no field of");
+    if (k.element.size % type_bytes(a.type) != 0)
+      fail(i, "declaration", "cells of " + name_of(a.type) + " do not divide an element of " + quote(k.name));
   }
 
   void buffer(std::size_t i, NodeId id) {
     const ParamArg& a = *g_.arg_as<ParamArg>(id);
     if (type_bits(a.type) == 0) fail(i, "declaration", "BUFFER of type " + name_of(a.type));
-    if (a.size && (*a.size < 0 || *a.size > kMaxStorage)) return fail(i, "declaration", "BUFFER has a size of " + std::to_string(*a.size) + " elements");
+    if (a.size && (*a.size < 0 || *a.size > kMaxStorage))
+      return fail(i, "declaration", "BUFFER has a size of " + std::to_string(*a.size) + " elements");
     own_bytes_ += a.size.value_or(0) * type_bytes(a.type);
     if (own_bytes_ > kMaxStorage) {
       fail(i, "declaration", "the BUFFERs of the program hold more than any memory");
@@ -327,25 +356,29 @@ class Verifier {
     if (!a.size && a.space == AddressSpace::Reg) fail(i, "declaration", "a BUFFER in registers has a size");
     if (!buffer_numbers_.insert(a.slot).second) fail(i, "declaration", "two BUFFERs have the number " + std::to_string(a.slot));
     if (!a.size && a.space == AddressSpace::Local) {
-      if (shared_lengths_.count(a.slot) == 0) fail(i, "declaration", "dynamic shared BUFFER " + quote(a.name) + " has no slot with its length");
+      if (shared_lengths_.count(a.slot) == 0)
+        fail(i, "declaration", "dynamic shared BUFFER " + quote(a.name) + " has no slot with its length");
     }
   }
 
   void special(std::size_t i, NodeId id) {
     const std::string& name = g_.arg_as<NameArg>(id)->name;
-    const bool known = name.size() == std::string_view("local_id.x").size() && (name.starts_with("local_id.") || name.starts_with("group_id.")) &&
-                       name.back() >= 'x' && name.back() <= 'z';
+    const bool known = name.size() == std::string_view("local_id.x").size() &&
+                       (name.starts_with("local_id.") || name.starts_with("group_id.")) && name.back() >= 'x' && name.back() <= 'z';
     if (!known) return fail(i, "declaration", "SPECIAL " + quote(name) + " is neither local_id nor group_id along x, y or z");
     const int axis = name.back() - 'x';
     const NodeId bound = g_.source(id, 0);
     if (name.starts_with("local_id.")) {
       if (integer_literal(g_, bound) != p_.block[static_cast<std::size_t>(axis)])
-        fail(i, "declaration", "SPECIAL " + quote(name) + " is not bounded by the block's extent " + std::to_string(p_.block[static_cast<std::size_t>(axis)]));
+        fail(
+            i, "declaration",
+            "SPECIAL " + quote(name) + " is not bounded by the block's extent " + std::to_string(p_.block[static_cast<std::size_t>(axis)]));
       return;
     }
     const auto* count = g_.op(bound) == Op::Param ? g_.arg_as<ParamArg>(bound) : nullptr;
     const bool blocks = count && count->slot >= 0 && static_cast<std::size_t>(count->slot) < p_.slots.size() &&
-                        p_.slots[static_cast<std::size_t>(count->slot)].kind == Slot::Kind::NumGroups && p_.slots[static_cast<std::size_t>(count->slot)].axis == axis;
+                        p_.slots[static_cast<std::size_t>(count->slot)].kind == Slot::Kind::NumGroups &&
+                        p_.slots[static_cast<std::size_t>(count->slot)].axis == axis;
     if (!blocks) fail(i, "declaration", "SPECIAL " + quote(name) + " is not bounded by the number of blocks along its axis");
   }
 
@@ -406,7 +439,9 @@ class Verifier {
       case Ins::Shuffle:
       case Ins::ShuffleUp:
       case Ins::ShuffleDown:
-      case Ins::ShuffleXor: expect(type_bits(a.type) != 0 && same(0) && is_int(type(1)), "takes a value of its type and an integer"); return;
+      case Ins::ShuffleXor:
+        expect(type_bits(a.type) != 0 && same(0) && is_int(type(1)), "takes a value of its type and an integer");
+        return;
       case Ins::VoteAll:
       case Ins::VoteAny: expect(a.type == Type::Bool && type(0) == Type::Bool, "takes a bool and gives one"); return;
       case Ins::Ballot: expect(a.type == Type::U32 && type(0) == Type::Bool, "takes a bool and gives u32"); return;
@@ -439,9 +474,11 @@ class Verifier {
     const NodeId place = g_.source(id, 0);
     if (g_.op(place) != Op::Index) return fail(i, "instruction", name + " works on an INDEX, not on " + ref(place));
     const auto* storage = g_.arg_as<ParamArg>(g_.source(place, 0));
-    if (storage && storage->space == AddressSpace::Reg) fail(i, "instruction", name + " works on global or shared storage, not on registers");
+    if (storage && storage->space == AddressSpace::Reg)
+      fail(i, "instruction", name + " works on global or shared storage, not on registers");
     for (const NodeId s : g_.sources(id))
-      if (g_.type(s) != a.type) return fail(i, "instruction", name + " takes and gives the type of its place, not " + print_with_positions(id));
+      if (g_.type(s) != a.type)
+        return fail(i, "instruction", name + " takes and gives the type of its place, not " + print_with_positions(id));
     const bool bits = a.code == Ins::AtomicAnd || a.code == Ins::AtomicOr || a.code == Ins::AtomicXor;
     const bool steps = a.code == Ins::AtomicInc || a.code == Ins::AtomicDec;
     if (!is_int(a.type) && !(is_float(a.type) && !bits && !steps)) fail(i, "instruction", name + " does not work on " + name_of(a.type));
@@ -467,9 +504,9 @@ class Verifier {
   std::vector<int> position_;  // by node index; -1: not (yet) in the body
   std::vector<int> scope_;     // by position: the innermost open RANGE or IF
   std::set<int> buffer_numbers_;
-  std::set<int> shared_lengths_;            // numbers of dynamic shared BUFFERs that have a length
-  std::vector<std::uint32_t> cell_types_;   // by parameter: a bit for each type that may stand in its element
-  std::int64_t own_bytes_ = 0;              // of BUFFERs so far
+  std::set<int> shared_lengths_;           // numbers of dynamic shared BUFFERs that have a length
+  std::vector<std::uint32_t> cell_types_;  // by parameter: a bit for each type that may stand in its element
+  std::int64_t own_bytes_ = 0;             // of BUFFERs so far
   std::vector<ProgramFailure> failures_;
 };
 

@@ -20,7 +20,8 @@ std::string first(const Program& p) {
   return std::to_string(f[0].position) + ": " + f[0].message + " [" + f[0].rule + "]";
 }
 
-/// Body lines after a fixed prologue: %0 x (in f32), %1 y (out f32), %2 length of x, %3 = 0, %4 = i32 0, %5 void, %6 f32 0, %7 = r i32[4] in registers.
+/// Body lines after a fixed prologue: %0 x (in f32), %1 y (out f32), %2 length of x, %3 = 0, %4 = i32 0, %5 void, %6 f32 0, %7 = r i32[4]
+/// in registers.
 std::string with_body(const std::string& lines, const std::string& slots = {}) {
   return R"(sarek-ir 1
 program "p" block=[8 1 1] {
@@ -29,7 +30,8 @@ program "p" block=[8 1 1] {
   slot kind=buffer type=void name="x" param=0
   slot kind=buffer type=void name="y" param=1
   slot kind=length type=i32 name="x.len" of_slot=0
-)" + slots + R"(  %0 = PARAM f32 {param slot=0 space=global name="x"}
+)" + slots +
+         R"(  %0 = PARAM f32 {param slot=0 space=global name="x"}
   %1 = PARAM f32 {param slot=1 space=global name="y"}
   %2 = PARAM i32 {param slot=2 name="x.len"}
   %3 = CONST weak_int 0
@@ -37,7 +39,8 @@ program "p" block=[8 1 1] {
   %5 = GROUP void
   %6 = CAST f32 %3
   %7 = BUFFER i32 {param slot=0 size=4 space=reg}
-)" + lines + "}\n";
+)" + lines +
+         "}\n";
 }
 
 std::string first_of(const std::string& lines, const std::string& slots = {}) {
@@ -69,16 +72,21 @@ TEST_CASE("programs from the builder are whole") {
 
 TEST_CASE("structure: order, partners, nesting") {
   CHECK(first_of("  %8 = RANGE i32 %4 {range axes=[0] axis=Loop}\n") == "8: RANGE is never closed [structure]");
-  CHECK(first_of("  %8 = CONST bool true\n  %9 = CAST bool %8\n  %10 = IF void %9 %4\n  %11 = ENDIF void %10\n  %12 = ENDIF void %10 !1\n") ==
-        "12: ENDIF closes %10, which is not open [structure]");
-  CHECK(first_of("  %8 = RANGE i32 %4 {range axes=[0] axis=Loop}\n  %9 = RANGE i32 %4 {range axes=[1] axis=Loop}\n  %10 = END void %5 %8\n  %11 = END void %5 %9\n") ==
-        "10: END closes %8 while %9 inside it is open [structure]");
-  CHECK(first_of("  %8 = RANGE i32 %4 {range axes=[0] axis=Loop}\n  %9 = RANGE i32 %4 {range axes=[1] axis=Loop}\n  %10 = END void %5 %9 %8\n") ==
-        "8: RANGE is never closed [structure]");
-  CHECK(first_of("  %8 = RANGE i32 %4 {range axes=[0] axis=Global}\n  %9 = END void %5 %8\n") == "8: a RANGE of a program is a Loop, or marked Unroll [structure]");
+  CHECK(
+      first_of("  %8 = CONST bool true\n  %9 = CAST bool %8\n  %10 = IF void %9 %4\n  %11 = ENDIF void %10\n  %12 = ENDIF void %10 !1\n") ==
+      "12: ENDIF closes %10, which is not open [structure]");
+  CHECK(first_of("  %8 = RANGE i32 %4 {range axes=[0] axis=Loop}\n  %9 = RANGE i32 %4 {range axes=[1] axis=Loop}\n  %10 = END void %5 %8\n "
+                 " %11 = END void %5 %9\n") == "10: END closes %8 while %9 inside it is open [structure]");
+  CHECK(
+      first_of(
+          "  %8 = RANGE i32 %4 {range axes=[0] axis=Loop}\n  %9 = RANGE i32 %4 {range axes=[1] axis=Loop}\n  %10 = END void %5 %9 %8\n") ==
+      "8: RANGE is never closed [structure]");
+  CHECK(first_of("  %8 = RANGE i32 %4 {range axes=[0] axis=Global}\n  %9 = END void %5 %8\n") ==
+        "8: a RANGE of a program is a Loop, or marked Unroll [structure]");
   CHECK(first_of("  %8 = GROUP void %5\n") == "8: a GROUP of a program is the empty void value [structure]");
   CHECK(first_of("  %8 = BARRIER void %5\n") == "8: a BARRIER of a program has no sources [structure]");
-  CHECK(first_of("  %8 = BARRIER void\n  %9 = RANGE i32 %4 {range axes=[0] axis=Loop}\n  %10 = END void %8 %9\n") == "10: source 0 of END is not the void value GROUP [structure]");
+  CHECK(first_of("  %8 = BARRIER void\n  %9 = RANGE i32 %4 {range axes=[0] axis=Loop}\n  %10 = END void %8 %9\n") ==
+        "10: source 0 of END is not the void value GROUP [structure]");
   CHECK(first_of("  %8 = ADD i64 %4 %4\n").find("[S12]") != std::string::npos);
   CHECK(first_of("  %8 = CMPLT bool %6 %6\n  %9 = XOR bool %8 %8\n") == "whole");
 }
@@ -88,10 +96,12 @@ TEST_CASE("scope: what is made inside a loop or an IF stays inside") {
         "11: source 0, %9, was made inside %8, which is closed here [scope]");
   CHECK(first_of("  %8 = RANGE i32 %4 {range axes=[0] axis=Loop}\n  %9 = END void %5 %8\n  %10 = NEG i32 %8\n") ==
         "10: source 0, %8, was made inside %8, which is closed here [scope]");
-  CHECK(first_of("  %8 = RANGE i32 %4 {range axes=[0] axis=Loop}\n  %9 = CONST weak_int 7\n  %10 = END void %5 %8\n") == "9: the leaf CONST stands inside %8 [scope]");
+  CHECK(first_of("  %8 = RANGE i32 %4 {range axes=[0] axis=Loop}\n  %9 = CONST weak_int 7\n  %10 = END void %5 %8\n") ==
+        "9: the leaf CONST stands inside %8 [scope]");
   // The condition of a back-edge is made in its loop.
   CHECK(first_of("  %8 = RANGE void %5 {range axes=[0] axis=Loop}\n  %9 = CMPLT bool %4 %2\n  %10 = BACKEDGE void %5 %8 %9\n") == "whole");
-  CHECK(first_of("  %8 = RANGE void %5 {range axes=[0] axis=Loop}\n  %9 = CMPLT bool %4 %2\n  %10 = IF void %9 %4\n  %11 = CMPLT bool %2 %4\n  %12 = ENDIF void %10\n"
+  CHECK(first_of("  %8 = RANGE void %5 {range axes=[0] axis=Loop}\n  %9 = CMPLT bool %4 %2\n  %10 = IF void %9 %4\n  %11 = CMPLT bool %2 "
+                 "%4\n  %12 = ENDIF void %10\n"
                  "  %13 = BACKEDGE void %5 %8 %11\n") == "13: source 2, %11, was made inside %10, which is closed here [scope]");
 }
 
@@ -103,25 +113,34 @@ TEST_CASE("access: places, declared access, gates") {
   CHECK(first_of("  %8 = INDEX f32 %0 %4 %4\n") == "8: INDEX of a program has exactly one index [access]");
   CHECK(first_of("  %8 = INDEX f32 %0 %6\n") == "8: INDEX f32 %0 %6 (of f32 f32): a program has no INDEX of this form [program]");
   CHECK(first_of("  %8 = INDEX f32 %0 %4\n  %9 = LOAD f32 %8 %6\n") == "9: LOAD f32 %8 %6 (of f32 f32): an alternative needs a gate [P10]");
-  CHECK(first_of("  %8 = INDEX i32 %7 %4\n  %9 = STORE void %8 %6\n") == "9: STORE void %8 %6 (of i32 f32): a store writes a value of its target's type, in bounds [S30]");
+  CHECK(first_of("  %8 = INDEX i32 %7 %4\n  %9 = STORE void %8 %6\n") ==
+        "9: STORE void %8 %6 (of i32 f32): a store writes a value of its target's type, in bounds [S30]");
   CHECK(first_of("  %8 = STORE void %7 %4\n") == "8: STORE of a program goes through an INDEX [access]");
 }
 
 TEST_CASE("declarations: slots, parameters, storage") {
   CHECK(first_of("  %8 = PARAM i64 {param slot=2}\n") == "8: PARAM of type i64 names slot \"x.len\" of type i32 [declaration]");
-  CHECK(first_of("  %8 = PARAM i32 {param slot=2 range=[0 15]}\n") == "8: PARAM of \"x.len\" has a range narrower than what a launch may pass [declaration]");
+  CHECK(first_of("  %8 = PARAM i32 {param slot=2 range=[0 15]}\n") ==
+        "8: PARAM of \"x.len\" has a range narrower than what a launch may pass [declaration]");
   CHECK(first_of("  %8 = PARAM f32 {param slot=0}\n") == "8: a scalar PARAM names the buffer slot \"x\" [declaration]");
   CHECK(first_of("  %8 = PARAM f32 {param slot=9}\n") == "8: PARAM names slot 9, which does not exist [declaration]");
-  CHECK(first_of("  %8 = PARAM i32 {param slot=2 space=global}\n") == "8: a storage PARAM names slot \"x.len\", which is no buffer [declaration]");
-  CHECK(first_of("  %8 = PARAM i64 {param slot=0 space=global}\n") == "8: PARAM views buffer \"x\" as i64, which its element \"f32\" has no field of [declaration]");
+  CHECK(first_of("  %8 = PARAM i32 {param slot=2 space=global}\n") ==
+        "8: a storage PARAM names slot \"x.len\", which is no buffer [declaration]");
+  CHECK(first_of("  %8 = PARAM i64 {param slot=0 space=global}\n") ==
+        "8: PARAM views buffer \"x\" as i64, which its element \"f32\" has no field of [declaration]");
   CHECK(first_of("  %8 = BUFFER i32 {param slot=0 size=1 space=reg}\n") == "8: two BUFFERs have the number 0 [declaration]");
-  CHECK(first_of("  %8 = BUFFER i32 {param slot=1 size=1000000000000 space=reg}\n") == "8: the BUFFERs of the program hold more than any memory [declaration]");
+  CHECK(first_of("  %8 = BUFFER i32 {param slot=1 size=1000000000000 space=reg}\n") ==
+        "8: the BUFFERs of the program hold more than any memory [declaration]");
   CHECK(first_of("  %8 = BUFFER i32 {param slot=1 space=reg}\n") == "8: a BUFFER in registers has a size [declaration]");
-  CHECK(first_of("  %8 = BUFFER i32 {param slot=1 space=local name=\"t\"}\n") == "8: dynamic shared BUFFER \"t\" has no slot with its length [declaration]");
+  CHECK(first_of("  %8 = BUFFER i32 {param slot=1 space=local name=\"t\"}\n") ==
+        "8: dynamic shared BUFFER \"t\" has no slot with its length [declaration]");
   CHECK(first_of("  %8 = BUFFER i32 {param slot=1 size=-1 space=reg}\n") == "8: BUFFER has a size of -1 elements [declaration]");
-  CHECK(first_of("  %8 = SPECIAL i32 %4 {name \"lane\"}\n") == "8: SPECIAL \"lane\" is neither local_id nor group_id along x, y or z [declaration]");
-  CHECK(first_of("  %8 = SPECIAL i32 %4 {name \"local_id.x\"}\n") == "8: SPECIAL \"local_id.x\" is not bounded by the block's extent 8 [declaration]");
-  CHECK(first_of("  %8 = SPECIAL i32 %4 {name \"group_id.x\"}\n") == "8: SPECIAL \"group_id.x\" is not bounded by the number of blocks along its axis [declaration]");
+  CHECK(first_of("  %8 = SPECIAL i32 %4 {name \"lane\"}\n") ==
+        "8: SPECIAL \"lane\" is neither local_id nor group_id along x, y or z [declaration]");
+  CHECK(first_of("  %8 = SPECIAL i32 %4 {name \"local_id.x\"}\n") ==
+        "8: SPECIAL \"local_id.x\" is not bounded by the block's extent 8 [declaration]");
+  CHECK(first_of("  %8 = SPECIAL i32 %4 {name \"group_id.x\"}\n") ==
+        "8: SPECIAL \"group_id.x\" is not bounded by the number of blocks along its axis [declaration]");
   CHECK(first_of("", "  slot kind=scalar type=f32 name=\"s\"\n") == "-1: slot 3 \"s\" belongs to no parameter [declaration]");
   CHECK(first_of("", "  slot kind=length type=i32 name=\"l\" of_slot=2\n") == "-1: slot 3 \"l\" is the length of no buffer [declaration]");
   CHECK(first_of("", "  slot kind=length type=i64 name=\"l\" of_slot=0\n") == "-1: slot 3 \"l\" is a length of type i64 [declaration]");
@@ -148,16 +167,20 @@ TEST_CASE("declarations: slots, parameters, storage") {
 }
 
 TEST_CASE("instructions: arity and types of sources") {
-  const auto ins = [](const std::string& line) { return first_of("  %8 = CMPLT bool %4 %2\n  %9 = INDEX i32 %7 %4\n  %10 = INDEX f32 %0 %4\n  %11 = INS " + line + "\n"); };
+  const auto ins = [](const std::string& line) {
+    return first_of("  %8 = CMPLT bool %4 %2\n  %9 = INDEX i32 %7 %4\n  %10 = INDEX f32 %0 %4\n  %11 = INS " + line + "\n");
+  };
   CHECK(ins("i32 %4 %2 {ins min}") == "whole");
   CHECK(ins("i32 %4 {ins min}") == "11: min takes 2 sources, not 1 [instruction]");
   CHECK(ins("i32 %4 %6 {ins min}") == "11: min takes two numbers of its type, not INS i32 %4 %6 (of i32 f32) {ins min} [instruction]");
   CHECK(ins("i32 %4 {ins floor}") == "11: floor takes a float of its type, not INS i32 %4 (of i32) {ins floor} [instruction]");
-  CHECK(ins("u32 %4 {ins warp_ballot}") == "11: warp_ballot takes a bool and gives u32, not INS u32 %4 (of i32) {ins warp_ballot} [instruction]");
+  CHECK(ins("u32 %4 {ins warp_ballot}") ==
+        "11: warp_ballot takes a bool and gives u32, not INS u32 %4 (of i32) {ins warp_ballot} [instruction]");
   CHECK(ins("u32 %8 {ins warp_ballot}") == "whole");
   CHECK(ins("void %4 {ins trap}") == "11: trap takes a bool and gives nothing, not INS void %4 (of i32) {ins trap} [instruction]");
   CHECK(ins("void %8 {ins trap text=\"no\"}") == "whole");
-  CHECK(ins("f32 %6 %6 {ins warp_shuffle}") == "11: warp_shuffle takes a value of its type and an integer, not INS f32 %6 %6 (of f32 f32) {ins warp_shuffle} [instruction]");
+  CHECK(ins("f32 %6 %6 {ins warp_shuffle}") ==
+        "11: warp_shuffle takes a value of its type and an integer, not INS f32 %6 %6 (of f32 f32) {ins warp_shuffle} [instruction]");
   CHECK(ins("i32 %4 %4 {ins atomic_add}") == "11: atomic_add works on an INDEX, not on %4 [instruction]");
   CHECK(ins("i32 %9 %4 {ins atomic_add}") == "11: atomic_add works on global or shared storage, not on registers [instruction]");
   CHECK(ins("f32 %10 %6 {ins atomic_and}") == "11: atomic_and does not work on f32 [instruction]");
@@ -167,10 +190,12 @@ TEST_CASE("instructions: arity and types of sources") {
 
 TEST_CASE("operations of other stages have no place in a program") {
   CHECK(first_of("  %8 = AFTER f32 %0 %5\n") == "8: AFTER has no place in a program's body [program]");
-  CHECK(first_of("  %8 = REDUCE i32 %4 {reduce op=ADD axes=0}\n") == "8: REDUCE i32 %4 (of i32) {reduce op=ADD axes=0}: a program has no REDUCE of this form [program]");
+  CHECK(first_of("  %8 = REDUCE i32 %4 {reduce op=ADD axes=0}\n") ==
+        "8: REDUCE i32 %4 (of i32) {reduce op=ADD axes=0}: a program has no REDUCE of this form [program]");
   CHECK(first_of("  %8 = NOOP void\n") == "8: NOOP has no place in a program's body [program]");
   CHECK(first_of("  %8 = CONST bool invalid\n") == "8: CONST bool invalid: no index is Invalid any more [P7]");
-  CHECK(first_of("  %8 = ADD weak_int %3 %3\n") == "8: ADD weak_int %3 %3 (of weak_int weak_int): a constant appears only under the cast that types it [P1]");
+  CHECK(first_of("  %8 = ADD weak_int %3 %3\n") ==
+        "8: ADD weak_int %3 %3 (of weak_int weak_int): a constant appears only under the cast that types it [P1]");
 }
 
 TEST_CASE("a body that is no list of sound nodes is named and nothing else is looked at") {
@@ -198,7 +223,8 @@ TEST_CASE("every failure up to the limit is listed, in order") {
   const auto failures = verify_program(programs->front(), 5);
   REQUIRE(failures.size() == 5);
   for (std::size_t i = 0; i < 5; ++i) CHECK(failures[i].position == static_cast<int>(8 + i));
-  CHECK(describe(programs->front(), failures).find("program \"p\", position 8: PARAM names slot 8, which does not exist [declaration]\n") == 0);
+  CHECK(describe(programs->front(), failures).find("program \"p\", position 8: PARAM names slot 8, which does not exist [declaration]\n") ==
+        0);
 }
 
 TEST_CASE("IR text is verified when it is read, and refused at the line") {

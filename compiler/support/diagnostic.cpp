@@ -40,10 +40,8 @@ const char* severity_color(Severity severity) {
 std::size_t shown_width(std::string_view text) {
   std::size_t width = 0;
   for (const char c : text) {
-    if (c == '\t')
-      width += 4;
-    else if ((static_cast<unsigned char>(c) & 0xc0) != 0x80)
-      ++width;
+    if (c == '\t') width += 4;
+    else if ((static_cast<unsigned char>(c) & 0xc0) != 0x80) ++width;
   }
   return width;
 }
@@ -51,10 +49,8 @@ std::size_t shown_width(std::string_view text) {
 std::string shown_line(std::string_view text) {
   std::string out;
   for (const char c : text) {
-    if (c == '\t')
-      out += "    ";
-    else
-      out += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
+    if (c == '\t') out += "    ";
+    else out += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
   }
   return out;
 }
@@ -136,7 +132,8 @@ std::size_t utf8_length(std::string_view text) {
     if ((byte(i) & 0xc0) != 0x80) return 0;
     value = value << 6 | (byte(i) & 0x3fu);
   }
-  if ((length == 3 && (value < 0x800 || (value >= 0xd800 && value < 0xe000))) || (length == 4 && (value < 0x10000 || value > 0x10ffff))) return 0;
+  if ((length == 3 && (value < 0x800 || (value >= 0xd800 && value < 0xe000))) || (length == 4 && (value < 0x10000 || value > 0x10ffff)))
+    return 0;
   return length;
 }
 

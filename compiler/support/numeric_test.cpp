@@ -97,9 +97,12 @@ TEST_CASE("a sum rounded to odd narrows like the exact sum") {
   // The exact sum of two doubles computed in 128-bit integers for operands on a common grid.
   std::mt19937_64 random(7);
   for (int i = 0; i < 200000; ++i) {
-    const auto x = static_cast<float>(std::ldexp(static_cast<double>(static_cast<int>(random() % 4096) - 2048), static_cast<int>(random() % 30) - 25));
-    const auto y = static_cast<float>(std::ldexp(static_cast<double>(static_cast<int>(random() % 4096) - 2048), static_cast<int>(random() % 30) - 25));
-    const auto z = static_cast<float>(std::ldexp(static_cast<double>(static_cast<int>(random() % 4096) - 2048), static_cast<int>(random() % 60) - 30));
+    const auto x =
+        static_cast<float>(std::ldexp(static_cast<double>(static_cast<int>(random() % 4096) - 2048), static_cast<int>(random() % 30) - 25));
+    const auto y =
+        static_cast<float>(std::ldexp(static_cast<double>(static_cast<int>(random() % 4096) - 2048), static_cast<int>(random() % 30) - 25));
+    const auto z =
+        static_cast<float>(std::ldexp(static_cast<double>(static_cast<int>(random() % 4096) - 2048), static_cast<int>(random() % 60) - 30));
     const long double exact = static_cast<long double>(x) * y + z;  // at most 64 significant bits needed on this grid for most draws
     if (exact - static_cast<long double>(x) * y != static_cast<long double>(z)) continue;
     const double odd = fma_for_narrowing(x, y, z);

@@ -27,7 +27,7 @@ inline ErrorHolder<Error> err(std::string message) { return {Error{std::move(mes
 template <class T, class E = Error>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT: implicit by design
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}                       // NOLINT: implicit by design
   Result(ErrorHolder<E> holder) : state_(std::in_place_index<1>, std::move(holder.error)) {}  // NOLINT
 
   bool has_value() const { return state_.index() == 0; }

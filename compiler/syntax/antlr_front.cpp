@@ -322,10 +322,8 @@ LexedFile run_lexer(std::string_view text, FileId file) {
     if (token->getType() == antlr4::Token::EOF) break;
     const auto begin = static_cast<std::uint32_t>(token->getStartIndex());
     const auto end = static_cast<std::uint32_t>(token->getStopIndex() + 1);
-    if (token->getChannel() != antlr4::Token::DEFAULT_CHANNEL)
-      lexed.comments.push_back({SourceRange{file, begin, end}});
-    else
-      lexed.tokens.push_back({static_cast<TokenKind>(token->getType()), begin, end});
+    if (token->getChannel() != antlr4::Token::DEFAULT_CHANNEL) lexed.comments.push_back({SourceRange{file, begin, end}});
+    else lexed.tokens.push_back({static_cast<TokenKind>(token->getType()), begin, end});
   }
   const auto size = static_cast<std::uint32_t>(text.size());
   lexed.tokens.push_back({TokenKind::End, size, size});

@@ -328,10 +328,8 @@ class RandomSource {
         return put(";");
       case 4: put(chance(50) ? "break" : "continue"); return put(";");
       case 5:
-        if (chance(30))
-          put("unroll");
-        else if (chance(30))
-          put("unroll(4)");
+        if (chance(30)) put("unroll");
+        else if (chance(30)) put("unroll(4)");
         put("for");
         name();
         put("in");

@@ -1,5 +1,5 @@
-// A C-like target language as a value: spellings, format strings and a few switches. The printer (printer.cpp) is written once over this and
-// names no dialect; a language whose meaning differs is legalised in IR before it gets here.
+// A C-like target language as a value: spellings, format strings and a few switches. The printer (printer.cpp) is written once over this
+// and names no dialect; a language whose meaning differs is legalised in IR before it gets here.
 #pragma once
 
 #include <array>
@@ -28,8 +28,8 @@ struct Dialect {
   std::string_view local_id;      // {0} is the axis number
   std::string_view group_id;
   std::string_view infinity_f32, infinity_f64;
-  std::string_view bitcast;       // {T} target type, {0} operand; between types of one width that are not both integers
-  std::string_view extension_f64; // line that switches doubles on; empty when none is needed
+  std::string_view bitcast;        // {T} target type, {0} operand; between types of one width that are not both integers
+  std::string_view extension_f64;  // line that switches doubles on; empty when none is needed
   std::string_view extension_i64_atomics;
 
   /// Type names in registers and in memory, indexed by ir::Type; empty: the type cannot appear.

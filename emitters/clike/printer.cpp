@@ -29,7 +29,8 @@ struct Unprintable {
 };
 
 std::string replace_all(std::string text, std::string_view what, std::string_view with) {
-  for (std::size_t from = text.find(what); from != std::string::npos; from = text.find(what, from + with.size())) text.replace(from, what.size(), with);
+  for (std::size_t from = text.find(what); from != std::string::npos; from = text.find(what, from + with.size()))
+    text.replace(from, what.size(), with);
   return text;
 }
 
@@ -39,17 +40,15 @@ std::string fill(std::string_view format, std::initializer_list<std::pair<std::s
   return text;
 }
 
-/// Letters, digits and single inner underscores of a user's name. What is declared appends a letter and a number (`_a0` arguments, `_s0` shared, `_r0`
-/// private, `_d0` dynamic shared, `_k0` kernels): no keyword, type, function or macro of a target language ends like that, while plain numbers would
-/// meet macros (`M_PI_2`).
+/// Letters, digits and single inner underscores of a user's name. What is declared appends a letter and a number (`_a0` arguments, `_s0`
+/// shared, `_r0` private, `_d0` dynamic shared, `_k0` kernels): no keyword, type, function or macro of a target language ends like that,
+/// while plain numbers would meet macros (`M_PI_2`).
 std::string identifier(std::string_view name) {
   std::string out;
   for (const char c : name) {
     const bool word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-    if (word)
-      out += c;
-    else if (!out.empty() && out.back() != '_')
-      out += '_';
+    if (word) out += c;
+    else if (!out.empty() && out.back() != '_') out += '_';
   }
   while (!out.empty() && out.back() == '_') out.pop_back();
   return out.empty() || (out.front() >= '0' && out.front() <= '9') ? "v" + out : out;
@@ -63,7 +62,9 @@ class KernelPrinter {
   PrintedKernel print(std::string entry, std::string& out) {
     result_.entry = std::move(entry);
     names_.resize(g_.size());
-    std::string head = std::string(fill(d_.kernel_head, {{"{X}", std::to_string(p_.block[0])}, {"{Y}", std::to_string(p_.block[1])}, {"{Z}", std::to_string(p_.block[2])}}));
+    std::string head = std::string(
+        fill(d_.kernel_head,
+             {{"{X}", std::to_string(p_.block[0])}, {"{Y}", std::to_string(p_.block[1])}, {"{Z}", std::to_string(p_.block[2])}}));
     head += result_.entry + "(" + arguments() + ") {\n";
     for (const NodeId id : p_.body) statement(id);
     out += head + body_ + "}\n";
@@ -139,7 +140,8 @@ class KernelPrinter {
     if (a.space == AddressSpace::Local) {
       if (!a.size) return;  // an argument
       names_[id.index()] = identifier(a.name) + "_s" + std::to_string(a.slot);
-      line(std::string(d_.local_space) + " " + std::string(memory_type(a.type)) + " " + names_[id.index()] + "[" + std::to_string(std::max<std::int64_t>(1, *a.size)) + "];");
+      line(std::string(d_.local_space) + " " + std::string(memory_type(a.type)) + " " + names_[id.index()] + "[" +
+           std::to_string(std::max<std::int64_t>(1, *a.size)) + "];");
       return;
     }
     if (a.space != AddressSpace::Reg || !a.size) throw Unprintable{"storage `" + a.name + "` that is neither private nor shared"};
@@ -165,14 +167,17 @@ class KernelPrinter {
       return;
     }
     const bool read_only = p_.params[static_cast<std::size_t>(p_.slots[s].param)].access == ir::Access::In;
-    const std::string pointer = std::string(d_.global_space) + " " + std::string(read_only ? d_.const_in : std::string_view()) + std::string(memory_type(a.type)) + "*";
+    const std::string pointer = std::string(d_.global_space) + " " + std::string(read_only ? d_.const_in : std::string_view()) +
+                                std::string(memory_type(a.type)) + "*";
     names_[id.index()] = slot_names_[s] + "_" + std::string(type_name(a.type));
     line(pointer + " " + names_[id.index()] + " = (" + pointer + ")" + slot_names_[s] + ";");
   }
 
   // --- literals -------------------------------------------------------------------------------------------------------------
 
-  std::string zero(Type type) { return literal_text(type, type == Type::F32 || type == Type::F64 ? ir::ConstValue::of_float(0.0) : ir::ConstValue::of_int(0)); }
+  std::string zero(Type type) {
+    return literal_text(type, type == Type::F32 || type == Type::F64 ? ir::ConstValue::of_float(0.0) : ir::ConstValue::of_int(0));
+  }
 
   std::string float_text(double value, Type type) {
     const bool wide = type == Type::F64;
@@ -267,21 +272,29 @@ class KernelPrinter {
   }
 
   std::string stored(NodeId value, NodeId index) {
-    return g_.type(value) == Type::Bool && in_memory(index) ? "(" + std::string(memory_type(Type::Bool)) + ")(" + name(value) + " ? 1 : 0)" : name(value);
+    return g_.type(value) == Type::Bool && in_memory(index) ? "(" + std::string(memory_type(Type::Bool)) + ")(" + name(value) + " ? 1 : 0)"
+                                                            : name(value);
   }
 
   // --- arithmetic -----------------------------------------------------------------------------------------------------------
+
+  /// The low bits of an integer as a value of `type`. C leaves the conversion of what does not fit to the compiler for signed types, and
+  /// one GPU compiler takes (short)(0u - x) for a 32 bit negation: small signed types come from the unsigned type of their width, bit by
+  /// bit.
+  std::string low_bits(Type type, const std::string& text) {
+    if (type != Type::I8 && type != Type::I16) return "(" + std::string(value_type(type)) + ")(" + text + ")";
+    const Type bits = type == Type::I8 ? Type::U8 : Type::U16;
+    return fill(d_.bitcast, {{"{T}", value_type(type)}, {"{0}", "(" + std::string(value_type(bits)) + ")(" + text + ")"}});
+  }
 
   /// Signed overflow is undefined in C: go through the unsigned type of at least 32 bits.
   std::string wrapping(NodeId id, std::string_view operation) {
     const Type type = g_.type(id);
     const std::string wide(value_type(type_bits(type) == 64 ? Type::U64 : Type::U32));
     std::string text = "(" + wide + ")" + operand(id, 0);
-    if (g_.sources(id).size() == 2)
-      text += " " + std::string(operation) + " (" + wide + ")" + operand(id, 1);
-    else
-      text = std::string(operation) + text;
-    return "(" + std::string(value_type(type)) + ")(" + text + ")";
+    if (g_.sources(id).size() == 2) text += " " + std::string(operation) + " (" + wide + ")" + operand(id, 1);
+    else text = std::string(operation) + text;
+    return low_bits(type, text);
   }
 
   std::string arithmetic(NodeId id, std::string_view operation) {
@@ -310,7 +323,8 @@ class KernelPrinter {
 
   void require_float(Type type) {
     if (type == Type::F32) requires_.insert("fp32-denormals");
-    if (type != Type::F32 && type != Type::F64) throw Unprintable{"arithmetic on " + std::string(type_name(type)) + " in " + std::string(d_.language)};
+    if (type != Type::F32 && type != Type::F64)
+      throw Unprintable{"arithmetic on " + std::string(type_name(type)) + " in " + std::string(d_.language)};
   }
 
   std::string quotient(NodeId id) {
@@ -332,6 +346,7 @@ class KernelPrinter {
     const auto is_half = [](Type t) { return t == Type::F16 || t == Type::Bf16; };
     if (is_half(to) || is_half(from)) throw Unprintable{"a conversion of a 16 bit float"};
     if (to == Type::Bool) return "(" + operand(id, 0) + " != 0)";
+    if (ir::is_int(from) && type_bits(to) < type_bits(from)) return low_bits(to, operand(id, 0));
     return "(" + std::string(value_type(to)) + ")" + operand(id, 0);
   }
 
@@ -353,7 +368,8 @@ class KernelPrinter {
   std::string multiply_add(NodeId id) {
     if (ir::is_float(g_.type(id))) return float_call(d_.fma, id);
     const std::string wide(value_type(type_bits(g_.type(id)) == 64 ? Type::U64 : Type::U32));
-    return "(" + std::string(value_type(g_.type(id))) + ")((" + wide + ")" + operand(id, 0) + " * (" + wide + ")" + operand(id, 1) + " + (" + wide + ")" + operand(id, 2) + ")";
+    return low_bits(g_.type(id),
+                    "(" + wide + ")" + operand(id, 0) + " * (" + wide + ")" + operand(id, 1) + " + (" + wide + ")" + operand(id, 2));
   }
 
   // --- instructions ---------------------------------------------------------------------------------------------------------
@@ -415,7 +431,8 @@ class KernelPrinter {
     const auto to_float = [&](std::string_view bits) { return fill(d_.bitcast, {{"{T}", f}, {"{0}", bits}}); };
     std::string change;
     // The number when one operand is NaN, -0 below +0: the same expression as legalisation writes for plain min and max.
-    const std::string less = code == Ins::AtomicMin ? "v < x || (v == x && (as_bits(v) > as_bits(x)))" : "v > x || (v == x && (as_bits(v) < as_bits(x)))";
+    const std::string less =
+        code == Ins::AtomicMin ? "v < x || (v == x && (as_bits(v) > as_bits(x)))" : "v > x || (v == x && (as_bits(v) < as_bits(x)))";
     switch (code) {
       case Ins::AtomicAdd: change = "x + v"; break;
       case Ins::AtomicSub: change = "x - v"; break;
@@ -502,15 +519,18 @@ class KernelPrinter {
       return;
     }
     const Type operand_type = g_.type(g_.source(id, 0));
-    if (a.code == Ins::Min && !ir::is_float(a.type)) return define(id, operand(id, 1) + " < " + operand(id, 0) + " ? " + operand(id, 1) + " : " + operand(id, 0));
+    if (a.code == Ins::Min && !ir::is_float(a.type))
+      return define(id, operand(id, 1) + " < " + operand(id, 0) + " ? " + operand(id, 1) + " : " + operand(id, 0));
     std::string_view count;
     if (a.code == Ins::Clz) count = d_.clz;
     if (a.code == Ins::Ctz) count = d_.ctz;
     if (a.code == Ins::Popcount) count = d_.popcount;
     const std::string result = "(" + std::string(value_type(a.type)) + ")";
-    if (!count.empty() && (operand_type == Type::U32 || operand_type == Type::U64)) return define(id, result + fill(count, {{"{0}", operand(id, 0)}}));
+    if (!count.empty() && (operand_type == Type::U32 || operand_type == Type::U64))
+      return define(id, result + fill(count, {{"{0}", operand(id, 0)}}));
     if (a.code == Ins::MulHigh && type_bits(operand_type) >= 32) return define(id, result + call(d_.mul_high, id));
-    throw Unprintable{std::string(ins_info(a.code).name) + " of " + std::string(type_name(operand_type)) + " in " + std::string(d_.language)};
+    throw Unprintable{std::string(ins_info(a.code).name) + " of " + std::string(type_name(operand_type)) + " in " +
+                      std::string(d_.language)};
   }
 
   // --- statements -----------------------------------------------------------------------------------------------------------
@@ -576,7 +596,9 @@ class KernelPrinter {
       case Op::Add: return define(id, arithmetic(id, "+"));
       case Op::Sub: return define(id, arithmetic(id, "-"));
       case Op::Mul: return define(id, arithmetic(id, "*"));
-      case Op::Shl: return define(id, "(" + std::string(value_type(g_.type(id))) + ")((" + std::string(value_type(type_bits(g_.type(id)) == 64 ? Type::U64 : Type::U32)) + ")" + operand(id, 0) + " << " + operand(id, 1) + ")");
+      case Op::Shl:
+        return define(id, low_bits(g_.type(id), "(" + std::string(value_type(type_bits(g_.type(id)) == 64 ? Type::U64 : Type::U32)) + ")" +
+                                                    operand(id, 0) + " << " + operand(id, 1)));
       case Op::Shr: return define(id, bitwise(id, ">>"));
       case Op::Cdiv: return define(id, bitwise(id, "/"));
       case Op::Cmod: return define(id, bitwise(id, "%"));
@@ -675,11 +697,10 @@ Result<PrintedModule> print_clike(const Dialect& dialect, std::span<const Progra
       module.kernels.push_back(printer.print(identifier(programs[i]->name) + "_k" + std::to_string(i), kernels));
       f64 = f64 || printer.uses_f64();
       i64_atomics = i64_atomics || printer.uses_i64_atomics();
-    } catch (const Unprintable& fault) {
-      return err("kernel `" + programs[i]->name + "` was not legalised: " + fault.what);
-    }
+    } catch (const Unprintable& fault) { return err("kernel `" + programs[i]->name + "` was not legalised: " + fault.what); }
   }
-  module.text = std::string(f64 ? dialect.extension_f64 : "") + std::string(i64_atomics ? dialect.extension_i64_atomics : "") + std::string(dialect.preamble);
+  module.text = std::string(f64 ? dialect.extension_f64 : "") + std::string(i64_atomics ? dialect.extension_i64_atomics : "") +
+                std::string(dialect.preamble);
   for (const std::string& helper : helpers) module.text += helper;
   module.text += kernels;
   return module;

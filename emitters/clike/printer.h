@@ -25,9 +25,9 @@ struct PrintOptions {
 };
 
 struct PrintedKernel {
-  std::string entry;                       // the function's name in the text
-  std::vector<std::string> requires_;      // device capabilities: "fp64", "int64-atomics", "fp32-exact-divide", "fp32-denormals"
-  std::int64_t shared_bytes = 0;           // static
+  std::string entry;                   // the function's name in the text
+  std::vector<std::string> requires_;  // device capabilities: "fp64", "int64-atomics", "fp32-exact-divide", "fp32-denormals"
+  std::int64_t shared_bytes = 0;       // static
 };
 
 struct PrintedModule {
@@ -35,8 +35,8 @@ struct PrintedModule {
   std::vector<PrintedKernel> kernels;  // in the order of the programs
 };
 
-/// One text with one entry a program. The entry's arguments are Program::slots in order, then a pointer to each dynamic shared array in order
-/// of its slot. An error means that a program was not legalised for the dialect: a fault of the compiler, named.
+/// One text with one entry a program. The entry's arguments are Program::slots in order, then a pointer to each dynamic shared array in
+/// order of its slot. An error means that a program was not legalised for the dialect: a fault of the compiler, named.
 Result<PrintedModule> print_clike(const Dialect& dialect, std::span<const ir::Program* const> programs, const PrintOptions& options);
 
 }  // namespace sarek::emit

@@ -427,14 +427,19 @@ void Analysis::raise_loops() {
 bool Analysis::uses_loads_from_before(int opener) const {
   const Graph& g = program->graph;
   const int close = partner[static_cast<std::size_t>(opener)];
+  // Each node once: shared operands would be walked as often as there are paths to them.
+  std::vector<bool> seen(g.size());
   for (int q = opener + 1; q < close; ++q) {
     std::vector<NodeId> used(g.sources(program->body[static_cast<std::size_t>(q)]).begin(),
                              g.sources(program->body[static_cast<std::size_t>(q)]).end());
     for (std::size_t i = 0; i < used.size(); ++i) {
       const int at = position[used[i].index()];
       if (at < 0 || at >= opener || literal(g, used[i]) || is_leaf(g.op(used[i]))) continue;
+      if (seen[used[i].index()]) continue;
+      seen[used[i].index()] = true;
       if (!is_pure(g, used[i])) return true;
-      for (const NodeId s : g.sources(used[i])) used.push_back(s);
+      const NodeId from = used[i];
+      for (const NodeId s : g.sources(from)) used.push_back(s);
     }
   }
   return false;

@@ -1,5 +1,5 @@
-// The four parts that every emitter has: names of values, expressions, statements, and the walk over the body. Literals, parameters, indices and
-// places print where they are used; everything else is a variable named by its position.
+// The four parts that every emitter has: names of values, expressions, statements, and the walk over the body. Literals, parameters,
+// indices and places print where they are used; everything else is a variable named by its position.
 #include "emitters/null/null_emitter.h"
 
 #include <unordered_map>
@@ -37,7 +37,8 @@ class Printer {
     out_ = "kernel " + p_.name + "(";
     for (std::size_t i = 0; i < p_.params.size(); ++i) {
       const KernelParam& k = p_.params[i];
-      out_ += (i ? ", " : "") + k.name + ": " + (k.is_buffer ? std::string(access_name(k.access)) + " [" + k.element.type_name + "]" : k.element.type_name);
+      out_ += (i ? ", " : "") + k.name + ": " +
+              (k.is_buffer ? std::string(access_name(k.access)) + " [" + k.element.type_name + "]" : k.element.type_name);
     }
     out_ += ") block(" + std::to_string(p_.block[0]) + ", " + std::to_string(p_.block[1]) + ", " + std::to_string(p_.block[2]) + ") {\n";
     for (const NodeId id : p_.body)
@@ -100,7 +101,9 @@ class Printer {
       case Op::Load:
         define(id, g_.sources(id).size() == 3 ? source(id, 2) + " ? " + source(id, 0) + " : " + source(id, 1) : source(id, 0));
         return true;
-      case Op::Store: line((g_.sources(id).size() == 3 ? "if (" + source(id, 2) + ") " : "") + source(id, 0) + " = " + source(id, 1) + ";"); return true;
+      case Op::Store:
+        line((g_.sources(id).size() == 3 ? "if (" + source(id, 2) + ") " : "") + source(id, 0) + " = " + source(id, 1) + ";");
+        return true;
       case Op::Range:
         if (g_.type(id) == Type::Void) {
           open("do");

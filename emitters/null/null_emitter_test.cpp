@@ -34,8 +34,9 @@ TEST_CASE("a kernel prints as pseudo-C") {
 TEST_CASE("loops, shared memory, registers, barriers and instructions print") {
   const auto text = emit::print_null(test::block_sum());
   REQUIRE(text);
-  for (const char* part : {"shared i32 tile[64];\n", "var i32 sum[1];\n", "tile[local_id.x] = v", "  barrier();\n", "  for (i32 v", "< 64; ++v", "  do {\n", "  } while (v",
-                           "= warp_reduce_max(v", "atomic_add(out_sums[group_id.x], v", "trap(v", ";  // \"a \\\"negative\\\" sum\\n\"\n", " ? x[v"})
+  for (const char* part : {"shared i32 tile[64];\n", "var i32 sum[1];\n", "tile[local_id.x] = v", "  barrier();\n", "  for (i32 v",
+                           "< 64; ++v", "  do {\n", "  } while (v", "= warp_reduce_max(v", "atomic_add(out_sums[group_id.x], v", "trap(v",
+                           ";  // \"a \\\"negative\\\" sum\\n\"\n", " ? x[v"})
     CHECK(text->find(part) != std::string::npos);
 }
 
@@ -56,8 +57,8 @@ TEST_CASE("every operation that a program may hold prints") {
   for (int n = 0; n < kOpCount; ++n) {
     const Op op = static_cast<Op>(n);
     if (!is_alu(op)) continue;
-    const bool integer = op == Op::Cdiv || op == Op::Cmod || op == Op::Floordiv || op == Op::Floormod || op == Op::And || op == Op::Or || op == Op::Xor || op == Op::Shl ||
-                         op == Op::Shr || op == Op::Threefry;
+    const bool integer = op == Op::Cdiv || op == Op::Cmod || op == Op::Floordiv || op == Op::Floormod || op == Op::And || op == Op::Or ||
+                         op == Op::Xor || op == Op::Shl || op == Op::Shr || op == Op::Threefry;
     const NodeId x = integer ? i : f;
     if (op == Op::Where) {
       b.op(op, {c, x, x});

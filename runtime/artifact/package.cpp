@@ -36,21 +36,33 @@ Int get(std::span<const std::uint8_t> bytes, std::size_t at) {
 Json to_json(const Param& p) {
   Json fields = Json::array();
   for (const Field& f : p.fields) fields.push_back({{"path", f.path}, {"type", f.type}, {"offset", f.offset}});
-  return {{"name", p.name},   {"kind", p.is_buffer ? "buffer" : "scalar"}, {"access", p.access}, {"type", p.type},
-          {"size", p.size},   {"align", p.align},                          {"fields", fields},   {"view", p.view},
-          {"first_slot", p.first_slot}, {"slot_count", p.slot_count}};
+  return {{"name", p.name},
+          {"kind", p.is_buffer ? "buffer" : "scalar"},
+          {"access", p.access},
+          {"type", p.type},
+          {"size", p.size},
+          {"align", p.align},
+          {"fields", fields},
+          {"view", p.view},
+          {"first_slot", p.first_slot},
+          {"slot_count", p.slot_count}};
 }
 
 Json to_json(const Variant& v) {
   Json sites = Json::array();
   for (const FaultSite& s : v.fault_sites)
     sites.push_back({{"kind", s.kind}, {"detail", s.detail}, {"file", s.file}, {"line", s.line}, {"column", s.column}});
-  return {{"target", v.target},         {"level", v.level},
-          {"grants", v.grants},         {"optimisations", v.optimisations},
+  return {{"target", v.target},
+          {"level", v.level},
+          {"grants", v.grants},
+          {"optimisations", v.optimisations},
           {"requires", v.requires_},
-          {"blob", v.blob},             {"entry", v.entry},
-          {"entry_name", v.entry_name}, {"shared_bytes", v.shared_bytes},
-          {"scratch_bytes", v.scratch_bytes}, {"fault_sites", sites}};
+          {"blob", v.blob},
+          {"entry", v.entry},
+          {"entry_name", v.entry_name},
+          {"shared_bytes", v.shared_bytes},
+          {"scratch_bytes", v.scratch_bytes},
+          {"fault_sites", sites}};
 }
 
 Json to_json(const Kernel& k) {
@@ -60,10 +72,19 @@ Json to_json(const Kernel& k) {
     slots.push_back({{"kind", s.kind}, {"type", s.type}, {"name", s.name}, {"param", s.param}, {"of_slot", s.of_slot}, {"axis", s.axis}});
   for (const DynamicShared& d : k.dynamic_shared) shared.push_back({{"name", d.name}, {"type", d.type}, {"element_size", d.element_size}});
   for (const Variant& v : k.variants) variants.push_back(to_json(v));
-  return {{"name", k.name},   {"file", k.file},     {"line", k.line},
-          {"block", k.block}, {"wide", k.wide},     {"checked", k.checked},
-          {"params", params}, {"slots", slots},     {"dynamic_shared", shared},
-          {"argument_slots", k.slots.size()},       {"push_bytes", k.push_bytes}, {"variants", variants}, {"fusion", nullptr}};
+  return {{"name", k.name},
+          {"file", k.file},
+          {"line", k.line},
+          {"block", k.block},
+          {"wide", k.wide},
+          {"checked", k.checked},
+          {"params", params},
+          {"slots", slots},
+          {"dynamic_shared", shared},
+          {"argument_slots", k.slots.size()},
+          {"push_bytes", k.push_bytes},
+          {"variants", variants},
+          {"fusion", nullptr}};
 }
 
 /// A fault of the file; thrown and caught inside this file only.
@@ -128,7 +149,8 @@ Param read_param(const Json& j, int slots) {
   if (kind != "buffer" && kind != "scalar") refuse("unknown parameter kind `" + kind + "`");
   p.is_buffer = kind == "buffer";
   p.access = text(j, "access");
-  if (p.is_buffer != (p.access == "in" || p.access == "out" || p.access == "inout")) refuse("parameter `" + p.name + "` has no valid access");
+  if (p.is_buffer != (p.access == "in" || p.access == "out" || p.access == "inout"))
+    refuse("parameter `" + p.name + "` has no valid access");
   p.type = text(j, "type");
   p.size = number(j, "size", 1, kMaxSize, 0);
   p.align = number(j, "align", 1, 4096, 0);
@@ -176,12 +198,9 @@ Slot read_slot(const Json& j, std::size_t slot_count, std::size_t param_count, s
   const bool needs_param = s.kind == "buffer" || s.kind == "scalar";
   if (s.kind == "buffer" ? !s.type.empty() : !is_scalar_type(s.type)) refuse("slot `" + s.name + "` has the unknown type `" + s.type + "`");
   if (needs_param && s.param < 0) refuse("slot `" + s.name + "` belongs to no parameter");
-  if (s.kind == "length")
-    s.of_slot = static_cast<int>(number(j, "of_slot", 0, slots - 1, 0));
-  else if (s.kind == "shared-length")
-    s.of_slot = static_cast<int>(number(j, "of_slot", 0, static_cast<std::int64_t>(shared_count) - 1, 0));
-  else if (!needs_param && s.kind != "num-groups")
-    refuse("unknown slot kind `" + s.kind + "`");
+  if (s.kind == "length") s.of_slot = static_cast<int>(number(j, "of_slot", 0, slots - 1, 0));
+  else if (s.kind == "shared-length") s.of_slot = static_cast<int>(number(j, "of_slot", 0, static_cast<std::int64_t>(shared_count) - 1, 0));
+  else if (!needs_param && s.kind != "num-groups") refuse("unknown slot kind `" + s.kind + "`");
   return s;
 }
 
@@ -198,14 +217,17 @@ Kernel read_kernel(const Json& j, const std::vector<Blob>& blobs) {
   k.push_bytes = number(j, "push_bytes", 0, 1 << 20, 0);
   const Json& slots = list(j, "slots");
   for (const Json& p : list(j, "params")) k.params.push_back(read_param(p, static_cast<int>(slots.size())));
-  for (const Json& d : list(j, "dynamic_shared")) k.dynamic_shared.push_back({text(d, "name"), text(d, "type"), number(d, "element_size", 1, 16, 0)});
+  for (const Json& d : list(j, "dynamic_shared"))
+    k.dynamic_shared.push_back({text(d, "name"), text(d, "type"), number(d, "element_size", 1, 16, 0)});
   for (const Json& s : slots) k.slots.push_back(read_slot(s, slots.size(), k.params.size(), k.dynamic_shared.size()));
   for (const Slot& s : k.slots)
-    if (s.kind == "length" && k.slots[static_cast<std::size_t>(s.of_slot)].kind != "buffer") refuse("slot `" + s.name + "` is the length of no buffer");
+    if (s.kind == "length" && k.slots[static_cast<std::size_t>(s.of_slot)].kind != "buffer")
+      refuse("slot `" + s.name + "` is the length of no buffer");
   for (std::size_t p = 0; p < k.params.size(); ++p)
     for (int s = 0; s < k.params[p].slot_count; ++s) {
       const Slot& slot = k.slots[static_cast<std::size_t>(k.params[p].first_slot + s)];
-      if (slot.param != static_cast<int>(p) || (slot.kind == "buffer") != k.params[p].is_buffer) refuse("the slots of parameter `" + k.params[p].name + "` are not its own");
+      if (slot.param != static_cast<int>(p) || (slot.kind == "buffer") != k.params[p].is_buffer)
+        refuse("the slots of parameter `" + k.params[p].name + "` are not its own");
     }
   for (const Json& v : list(j, "variants")) k.variants.push_back(read_variant(v, blobs));
   return k;
@@ -259,8 +281,9 @@ std::string index_text(const Package& package) {
   }
   Json kernels = Json::array();
   for (const Kernel& k : package.kernels) kernels.push_back(to_json(k));
-  const Json index = {{"format", kFormatVersion},  {"compiler", package.compiler}, {"module", package.module}, {"policy_digest", package.policy_digest},
-                      {"blobs", blobs},            {"kernels", kernels}};
+  const Json index = {{"format", kFormatVersion}, {"compiler", package.compiler},
+                      {"module", package.module}, {"policy_digest", package.policy_digest},
+                      {"blobs", blobs},           {"kernels", kernels}};
   // Names come from sources of any encoding: a byte that is no UTF-8 is replaced, not thrown over.
   return index.dump(1, ' ', false, Json::error_handler_t::replace);
 }
@@ -286,9 +309,7 @@ std::vector<std::uint8_t> write_package(const Package& package) {
 Result<Package> read_package(std::span<const std::uint8_t> bytes) {
   try {
     return read_checked(bytes);
-  } catch (const Refused& refused) {
-    return err(refused.why);
-  } catch (const nlohmann::json::exception& fault) {
+  } catch (const Refused& refused) { return err(refused.why); } catch (const nlohmann::json::exception& fault) {
     return err(std::string("the package's index is malformed: ") + fault.what());
   }
 }

@@ -65,17 +65,17 @@ struct FaultSite {
 
 /// One compiled form of a kernel.
 struct Variant {
-  std::string target;                    // "native", "opencl", "interp"
-  std::string level;                     // native: "sse4.2", "avx2", "avx512", "aarch64"; else empty
-  std::vector<std::string> grants;       // stable names of the grants it needs; none: the exact variant
+  std::string target;                      // "native", "opencl", "interp"
+  std::string level;                       // native: "sse4.2", "avx2", "avx512", "aarch64"; else empty
+  std::vector<std::string> grants;         // stable names of the grants it needs; none: the exact variant
   std::vector<std::string> optimisations;  // stable names of the optimisations that needed those grants
-  std::vector<std::string> requires_;    // device capabilities, "fp64", "fp16", ...
+  std::vector<std::string> requires_;      // device capabilities, "fp64", "fp16", ...
   int blob = -1;
-  std::int64_t entry = 0;                // native: offset of the entry in the blob
-  std::string entry_name;                // text targets: the function's name
-  std::int64_t shared_bytes = 0;         // static block-shared storage
-  std::int64_t scratch_bytes = 0;        // native: per worker
-  std::vector<FaultSite> fault_sites;    // checked artifacts; site n is element n - 1
+  std::int64_t entry = 0;              // native: offset of the entry in the blob
+  std::string entry_name;              // text targets: the function's name
+  std::int64_t shared_bytes = 0;       // static block-shared storage
+  std::int64_t scratch_bytes = 0;      // native: per worker
+  std::vector<FaultSite> fault_sites;  // checked artifacts; site n is element n - 1
 };
 
 struct Kernel {
@@ -88,8 +88,8 @@ struct Kernel {
   bool checked = false;
   std::string file;
   int line = 0;
-  std::int64_t push_bytes = 0;     // bytes of scalar arguments, each aligned to its size
-  std::vector<Variant> variants;   // in order of preference per target
+  std::int64_t push_bytes = 0;    // bytes of scalar arguments, each aligned to its size
+  std::vector<Variant> variants;  // in order of preference per target
 };
 
 struct Blob {
@@ -111,8 +111,8 @@ std::string index_text(const Package& package);
 /// The bytes of the file. The package must be well formed (indices in range); equal packages give equal bytes.
 std::vector<std::uint8_t> write_package(const Package& package);
 
-/// Reads and checks everything: magic, version, sizes, checksums, every index in range, names and numbers plausible. One error says what is wrong;
-/// nothing of a refused file is returned. Never reads outside `bytes`.
+/// Reads and checks everything: magic, version, sizes, checksums, every index in range, names and numbers plausible. One error says what is
+/// wrong; nothing of a refused file is returned. Never reads outside `bytes`.
 Result<Package> read_package(std::span<const std::uint8_t> bytes);
 
 /// Reads a file into memory and checks it. Errors name the path.

@@ -40,12 +40,11 @@ Package sample() {
 }  // namespace
 
 TEST_CASE("SHA-256 of the standard's examples") {
-  const auto hex = [](std::string_view text) {
-    return sha256_hex({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
-  };
+  const auto hex = [](std::string_view text) { return sha256_hex({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}); };
   CHECK(hex("") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   CHECK(hex("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-  CHECK(hex("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq") == "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+  CHECK(hex("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq") ==
+        "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
 }
 
 TEST_CASE("a package round-trips and equal packages give equal bytes") {

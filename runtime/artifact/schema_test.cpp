@@ -1,4 +1,5 @@
-// The schema of the index describes what the writer writes: checked with a validator for the part of JSON Schema that package.schema.json uses.
+// The schema of the index describes what the writer writes: checked with a validator for the part of JSON Schema that package.schema.json
+// uses.
 #include <catch2/catch_test_macros.hpp>
 
 #include <fstream>
@@ -17,19 +18,22 @@ class Validator {
  public:
   explicit Validator(const Json& schema) : root_(schema) {}
 
-  /// What is wrong, with its place; nothing when the value is valid. Throws on a keyword it does not know, so that no part of the schema goes unread.
+  /// What is wrong, with its place; nothing when the value is valid. Throws on a keyword it does not know, so that no part of the schema
+  /// goes unread.
   std::optional<std::string> check(const Json& value) const { return check(value, root_, "index"); }
 
  private:
   std::optional<std::string> check(const Json& value, const Json& schema, const std::string& at) const {
     // The kind first: the other rules take it for granted.
-    if (schema.contains("type") && !has_type(value, schema["type"].get<std::string>())) return at + " is no " + schema["type"].get<std::string>();
+    if (schema.contains("type") && !has_type(value, schema["type"].get<std::string>()))
+      return at + " is no " + schema["type"].get<std::string>();
     for (const auto& [keyword, rule] : schema.items())
       if (auto fault = keyword_fault(value, schema, keyword, rule, at)) return fault;
     return {};
   }
 
-  std::optional<std::string> keyword_fault(const Json& value, const Json& schema, const std::string& keyword, const Json& rule, const std::string& at) const {
+  std::optional<std::string> keyword_fault(const Json& value, const Json& schema, const std::string& keyword, const Json& rule,
+                                           const std::string& at) const {
     const auto unless = [&](bool holds) { return holds ? std::optional<std::string>() : at + " breaks " + keyword + " " + rule.dump(); };
     if (keyword == "$ref") return check(value, root_.at(Json::json_pointer(rule.get<std::string>().substr(1))), at);
     if (keyword == "type") return {};
@@ -68,8 +72,12 @@ class Validator {
   }
 
   static bool has_type(const Json& value, const std::string& type) {
-    return type == "object" ? value.is_object() : type == "array" ? value.is_array() : type == "string" ? value.is_string() : type == "integer" ? value.is_number_integer()
-         : type == "boolean" ? value.is_boolean() : type == "null" && value.is_null();
+    return type == "object"    ? value.is_object()
+           : type == "array"   ? value.is_array()
+           : type == "string"  ? value.is_string()
+           : type == "integer" ? value.is_number_integer()
+           : type == "boolean" ? value.is_boolean()
+                               : type == "null" && value.is_null();
   }
 
   const Json& root_;
@@ -94,8 +102,13 @@ Package full() {
   k.line = 7;
   k.block = {16, 4, 1};
   k.push_bytes = 4;
-  k.params = {{"n", false, "", "i32", 4, 4, {{"", "i32", 0}}, {}, 0, 1}, {"m", true, "inout", "Particle", 16, 4, {{"pos.0", "f32", 0}, {"on", "bool", 12}}, {0, 8}, 1, 1}};
-  k.slots = {{"scalar", "i32", "n", 0, -1, 0}, {"buffer", "", "m", 1, -1, 0}, {"length", "i32", "m.len", -1, 1, 0}, {"num-groups", "i32", "num_groups.y", -1, -1, 1}, {"shared-length", "i32", "t.len", -1, 0, 0}};
+  k.params = {{"n", false, "", "i32", 4, 4, {{"", "i32", 0}}, {}, 0, 1},
+              {"m", true, "inout", "Particle", 16, 4, {{"pos.0", "f32", 0}, {"on", "bool", 12}}, {0, 8}, 1, 1}};
+  k.slots = {{"scalar", "i32", "n", 0, -1, 0},
+             {"buffer", "", "m", 1, -1, 0},
+             {"length", "i32", "m.len", -1, 1, 0},
+             {"num-groups", "i32", "num_groups.y", -1, -1, 1},
+             {"shared-length", "i32", "t.len", -1, 0, 0}};
   k.dynamic_shared = {{"t", "f64", 8}};
   Variant v;
   v.target = "native";

@@ -23,9 +23,7 @@ sarek_status guarded(Body body) {
   try {
     last_error.clear();
     return body();
-  } catch (const std::bad_alloc&) {
-    return fail(SAREK_OUT_OF_MEMORY, "out of memory");
-  } catch (const std::exception& e) {
+  } catch (const std::bad_alloc&) { return fail(SAREK_OUT_OF_MEMORY, "out of memory"); } catch (const std::exception& e) {
     return fail(SAREK_INTERNAL, std::string("a fault of the runtime itself: ") + e.what());
   }
 }
@@ -48,8 +46,8 @@ sarek_status load_module(sarek_device* device, sarek::Result<sarek::artifact::Pa
 
 sarek_status check_range(const sarek_vector& v, std::size_t first, std::size_t count) {
   if (first > v.count || count > v.count - first)
-    return fail(SAREK_INVALID_ARGUMENT, "elements " + std::to_string(first) + " to " + std::to_string(first) + " + " + std::to_string(count) +
-                                            " are outside a vector of " + std::to_string(v.count));
+    return fail(SAREK_INVALID_ARGUMENT, "elements " + std::to_string(first) + " to " + std::to_string(first) + " + " +
+                                            std::to_string(count) + " are outside a vector of " + std::to_string(v.count));
   return SAREK_OK;
 }
 
@@ -58,7 +56,8 @@ sarek_status check_shape(sarek_device* device, std::size_t element_size, std::si
   if (!out) return null_argument("vector");
   std::size_t bytes = 0;
   if (element_size == 0 || __builtin_mul_overflow(element_size, count, &bytes) || bytes > PTRDIFF_MAX)
-    return fail(SAREK_INVALID_ARGUMENT, "a vector of " + std::to_string(count) + " elements of " + std::to_string(element_size) + " bytes cannot be");
+    return fail(SAREK_INVALID_ARGUMENT,
+                "a vector of " + std::to_string(count) + " elements of " + std::to_string(element_size) + " bytes cannot be");
   return SAREK_OK;
 }
 
@@ -100,7 +99,8 @@ sarek_status sarek_device_get_info(const sarek_device* device, sarek_device_info
     if (!device) return null_argument("device");
     if (!info) return null_argument("info");
     const rt::DeviceInfo& d = device->driver->info();
-    *info = {d.id.c_str(), d.target.c_str(), d.framework.c_str(), d.name.c_str(), d.max_block_threads, d.max_shared_bytes, d.compute_units, d.shares_host_memory};
+    *info = {d.id.c_str(),        d.target.c_str(),   d.framework.c_str(), d.name.c_str(),
+             d.max_block_threads, d.max_shared_bytes, d.compute_units,     d.shares_host_memory};
     return SAREK_OK;
   });
 }

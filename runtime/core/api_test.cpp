@@ -1,5 +1,5 @@
-// The C interface: every check of arguments with its message, vectors and their two copies, statuses and messages per thread, threads that share a module.
-// Kernels are those of runtime/drivers/test_packages.h. What the environment restricts is in restricted_test.cpp.
+// The C interface: every check of arguments with its message, vectors and their two copies, statuses and messages per thread, threads that
+// share a module. Kernels are those of runtime/drivers/test_packages.h. What the environment restricts is in restricted_test.cpp.
 #include <catch2/catch_test_macros.hpp>
 
 #include <algorithm>
@@ -115,8 +115,10 @@ TEST_CASE("launches that do not fit the kernel are refused in words, and nothing
   CHECK(with(1, good[0]) == "kernel `doubled`, argument 2 (`x`): a vector of `i32` is expected");
   CHECK(with(0, good[1]) == "kernel `doubled`, argument 1 (`n`): a value of type `i32` is expected");
   CHECK(with(0, {nullptr, SAREK_I32, nullptr, 4}) == "kernel `doubled`, argument 1 (`n`): a value of type `i32` is expected");
-  CHECK(with(0, {nullptr, SAREK_F32, &f.factor, 4}) == "kernel `doubled`, argument 1 (`n`): a value of type `i32` is expected, `f32` was given");
-  CHECK(with(0, {nullptr, SAREK_BYTES, &f.factor, 4}) == "kernel `doubled`, argument 1 (`n`): a value of type `i32` is expected, `bytes` was given");
+  CHECK(with(0, {nullptr, SAREK_F32, &f.factor, 4}) ==
+        "kernel `doubled`, argument 1 (`n`): a value of type `i32` is expected, `f32` was given");
+  CHECK(with(0, {nullptr, SAREK_BYTES, &f.factor, 4}) ==
+        "kernel `doubled`, argument 1 (`n`): a value of type `i32` is expected, `bytes` was given");
   CHECK(with(0, {nullptr, SAREK_I32, &f.factor, 8}) == "kernel `doubled`, argument 1 (`n`): the value has 8 bytes, `i32` has 4");
   sarek_vector* wide = nullptr;
   REQUIRE(sarek_vector_create(f.device, 8, 40, &wide) == SAREK_OK);
@@ -125,12 +127,14 @@ TEST_CASE("launches that do not fit the kernel are refused in words, and nothing
   if (sarek_device* native = nullptr; sarek_device_open("native", &native) == SAREK_OK) {
     sarek_vector* elsewhere = nullptr;
     REQUIRE(sarek_vector_create(native, 4, 40, &elsewhere) == SAREK_OK);
-    CHECK(with(1, {elsewhere, SAREK_BYTES, nullptr, 0}) == "kernel `doubled`, argument 2 (`x`): the vector lives on native:0, the kernel on interp:0");
+    CHECK(with(1, {elsewhere, SAREK_BYTES, nullptr, 0}) ==
+          "kernel `doubled`, argument 2 (`x`): the vector lives on native:0, the kernel on interp:0");
     sarek_vector_release(elsewhere);
   }
   f.arguments[0] = good[0], f.arguments[1] = good[1];
   const std::int64_t lengths[] = {4};
-  CHECK(message_of(SAREK_INVALID_ARGUMENT, f.launch(2, lengths, 1)) == "kernel `doubled` has 0 dynamic shared arrays, 1 lengths were given");
+  CHECK(message_of(SAREK_INVALID_ARGUMENT, f.launch(2, lengths, 1)) ==
+        "kernel `doubled` has 0 dynamic shared arrays, 1 lengths were given");
   std::vector<std::int32_t> after(40);
   REQUIRE(sarek_vector_read(f.x, 0, 40, after.data()) == SAREK_OK);
   CHECK(after == f.memory);
@@ -166,8 +170,10 @@ TEST_CASE("views, borrowed memory that overlaps, and shared arrays are checked a
   sarek_vector_release(out);
   REQUIRE(sarek_vector_create(device, 4, 32, &out) == SAREK_OK);
   const sarek_argument arguments[] = {{in, SAREK_BYTES, nullptr, 0}, {out, SAREK_BYTES, nullptr, 0}};
-  CHECK(message_of(SAREK_INVALID_ARGUMENT, sarek_launch(kernel, grid, arguments, 2, nullptr, 0)) == "kernel `mirror` has 1 dynamic shared arrays, 0 lengths were given");
-  CHECK(message_of(SAREK_INVALID_ARGUMENT, sarek_launch(kernel, grid, arguments, 2, negative, 1)) == "kernel `mirror`: shared array `tile` cannot have -1 elements");
+  CHECK(message_of(SAREK_INVALID_ARGUMENT, sarek_launch(kernel, grid, arguments, 2, nullptr, 0)) ==
+        "kernel `mirror` has 1 dynamic shared arrays, 0 lengths were given");
+  CHECK(message_of(SAREK_INVALID_ARGUMENT, sarek_launch(kernel, grid, arguments, 2, negative, 1)) ==
+        "kernel `mirror`: shared array `tile` cannot have -1 elements");
   CHECK(message_of(SAREK_UNSUPPORTED, sarek_launch(kernel, grid, arguments, 2, large, 1)) ==
         "kernel `mirror` needs 134217728 bytes of shared memory, interp:0 has 67108864");
   REQUIRE(sarek_launch(kernel, grid, arguments, 2, enough, 1) == SAREK_OK);
@@ -210,7 +216,8 @@ TEST_CASE("vectors: own, in parts, empty, mapped, and what is refused of them") 
     CHECK(std::vector<std::int32_t>(seen.begin(), seen.begin() + 4) == std::vector<std::int32_t>{0, 7, 8, 0});
     REQUIRE(sarek_vector_write(v, 10, 0, nullptr) == SAREK_OK);
     CHECK(message_of(SAREK_INVALID_ARGUMENT, sarek_vector_read(v, 9, 2, seen.data())) == "elements 9 to 9 + 2 are outside a vector of 10");
-    CHECK(message_of(SAREK_INVALID_ARGUMENT, sarek_vector_write(v, SIZE_MAX, 2, part)).find("are outside a vector of 10") != std::string::npos);
+    CHECK(message_of(SAREK_INVALID_ARGUMENT, sarek_vector_write(v, SIZE_MAX, 2, part)).find("are outside a vector of 10") !=
+          std::string::npos);
     CHECK(message_of(SAREK_INVALID_ARGUMENT, sarek_vector_write(v, 0, 1, nullptr)) == "`from` is null");
     CHECK(message_of(SAREK_INVALID_ARGUMENT, sarek_vector_read(v, 0, 1, nullptr)) == "`to` is null");
     void* data = nullptr;
@@ -223,7 +230,8 @@ TEST_CASE("vectors: own, in parts, empty, mapped, and what is refused of them") 
     CHECK(sarek_vector_count(v) == 0);
     sarek_vector_release(v);
     CHECK(message_of(SAREK_INVALID_ARGUMENT, sarek_vector_create(device, 0, 10, &v)) == "a vector of 10 elements of 0 bytes cannot be");
-    CHECK(message_of(SAREK_INVALID_ARGUMENT, sarek_vector_create(device, 16, SIZE_MAX / 8, &v)).find(" elements of 16 bytes cannot be") != std::string::npos);
+    CHECK(message_of(SAREK_INVALID_ARGUMENT, sarek_vector_create(device, 16, SIZE_MAX / 8, &v)).find(" elements of 16 bytes cannot be") !=
+          std::string::npos);
     CHECK(message_of(SAREK_INVALID_ARGUMENT, sarek_vector_borrow(device, nullptr, 4, 1, &v)) == "`data` is null");
   }
   sarek_vector_release(nullptr);
@@ -267,7 +275,9 @@ TEST_CASE("null handles are refused by name") {
   sarek_module* module = nullptr;
   sarek_kernel* kernel = nullptr;
   const char* name = nullptr;
-  const auto null = [](const char* what, sarek_status status) { CHECK(message_of(SAREK_INVALID_ARGUMENT, status) == "`" + std::string(what) + "` is null"); };
+  const auto null = [](const char* what, sarek_status status) {
+    CHECK(message_of(SAREK_INVALID_ARGUMENT, status) == "`" + std::string(what) + "` is null");
+  };
   null("count", sarek_device_count(nullptr));
   null("device", sarek_device_get(0, nullptr));
   null("device", sarek_device_open("interp", nullptr));
@@ -332,7 +342,8 @@ TEST_CASE("modules from files and memory, and what is wrong with those that are 
   REQUIRE(sarek_module_kernel_name(module, 0, &name) == SAREK_OK);
   CHECK(std::string(name) == "doubled");
   CHECK(message_of(SAREK_NOT_FOUND, sarek_module_kernel_name(module, 1, &name)) == "the module has no kernel number 1");
-  CHECK(message_of(SAREK_NOT_FOUND, sarek_module_kernel(module, "tripled", &kernel)) == "the module has no kernel `tripled`; it has doubled");
+  CHECK(message_of(SAREK_NOT_FOUND, sarek_module_kernel(module, "tripled", &kernel)) ==
+        "the module has no kernel `tripled`; it has doubled");
   sarek_kernel* again = nullptr;
   REQUIRE(sarek_module_kernel(module, "doubled", &kernel) == SAREK_OK);
   REQUIRE(sarek_module_kernel(module, "doubled", &again) == SAREK_OK);
@@ -349,7 +360,8 @@ TEST_CASE("a kernel without a variant for the device names what the device lacks
   p.kernels[0].variants.erase(p.kernels[0].variants.begin());
   const Module module(device, p);
   sarek_kernel* kernel = nullptr;
-  CHECK(message_of(SAREK_UNSUPPORTED, sarek_module_kernel(module.handle(), "doubled", &kernel)) == "kernel `doubled` has no variant for interp:0");
+  CHECK(message_of(SAREK_UNSUPPORTED, sarek_module_kernel(module.handle(), "doubled", &kernel)) ==
+        "kernel `doubled` has no variant for interp:0");
   if (!opencl_present()) return;
   p.kernels[0].variants[0].requires_ = {"telepathy", "fp64", "clairvoyance"};
   const Module opencl(open_device("opencl"), p);
@@ -384,10 +396,11 @@ TEST_CASE("several threads load, launch and read through one module") {
           const std::vector<std::int32_t> before = counted(100);
           std::vector<std::int32_t> after(100);
           const std::int64_t grid[3] = {4, 1, 1};
-          bool good = sarek_module_kernel(module.handle(), "doubled", &kernel) == SAREK_OK && sarek_vector_create(device, 4, 100, &x) == SAREK_OK &&
-                      sarek_vector_write(x, 0, 100, before.data()) == SAREK_OK;
+          bool good = sarek_module_kernel(module.handle(), "doubled", &kernel) == SAREK_OK &&
+                      sarek_vector_create(device, 4, 100, &x) == SAREK_OK && sarek_vector_write(x, 0, 100, before.data()) == SAREK_OK;
           const sarek_argument arguments[] = {{nullptr, SAREK_I32, &n, 4}, {x, SAREK_BYTES, nullptr, 0}};
-          good = good && sarek_launch(kernel, grid, arguments, 2, nullptr, 0) == SAREK_OK && sarek_vector_read(x, 0, 100, after.data()) == SAREK_OK;
+          good = good && sarek_launch(kernel, grid, arguments, 2, nullptr, 0) == SAREK_OK &&
+                 sarek_vector_read(x, 0, 100, after.data()) == SAREK_OK;
           for (std::size_t i = 0; i < 100; ++i) good = good && after[i] == before[i] * n;
           sarek_vector_release(x);
           if (!good) ++wrong;

@@ -61,8 +61,7 @@ Outcome<sarek_device*> open_device(const char* id) {
   std::string message = "no device `" + std::string(wanted) + "`";
   const std::string target(wanted.substr(0, wanted.find(':')));
   const std::string& why = absence(target);
-  if (!why.empty())
-    message += ": " + why;
+  if (!why.empty()) message += ": " + why;
   else {
     message += "; there are";
     for (const std::unique_ptr<sarek_device>& d : devices()) message += " " + d->driver->info().id;
@@ -91,7 +90,8 @@ Outcome<sarek_kernel*> get_kernel(sarek_module& module, const std::string& name)
     if (rank < 0) {
       if (variant.target == driver.info().target)
         for (const std::string& need : variant.requires_)
-          if (std::find(driver.info().capabilities.begin(), driver.info().capabilities.end(), need) == driver.info().capabilities.end()) missing.push_back(need);
+          if (std::find(driver.info().capabilities.begin(), driver.info().capabilities.end(), need) == driver.info().capabilities.end())
+            missing.push_back(need);
       continue;
     }
     bool allowed = true;
@@ -126,7 +126,8 @@ Outcome<sarek_kernel*> get_kernel(sarek_module& module, const std::string& name)
   ready->kernel = &*found;
   ready->variant = &variant;
   ready->loaded = std::move(loaded).value();
-  ready->variant_name = variant.target + (variant.level.empty() ? "" : " " + variant.level) + (variant.grants.empty() ? "" : " with " + join(variant.grants));
+  ready->variant_name =
+      variant.target + (variant.level.empty() ? "" : " " + variant.level) + (variant.grants.empty() ? "" : " with " + join(variant.grants));
   slot = std::move(ready);
   return slot.get();
 }
@@ -139,7 +140,8 @@ Outcome<Unit> make_host_current(sarek_vector& v) {
     v.own_host.resize(std::max<std::size_t>(1, v.bytes()));
     v.host = v.own_host.data();
   }
-  if (const Result<Unit> r = v.device->driver->read(*v.storage, 0, v.host, v.bytes()); !r) return fault(SAREK_LAUNCH_FAILED, r.error().message);
+  if (const Result<Unit> r = v.device->driver->read(*v.storage, 0, v.host, v.bytes()); !r)
+    return fault(SAREK_LAUNCH_FAILED, r.error().message);
   v.host_current = true;
   return Unit{};
 }
@@ -148,7 +150,8 @@ Outcome<Unit> make_device_current(sarek_vector& v) {
   if (v.device->driver->info().shares_host_memory) return Unit{};
   const std::lock_guard lock(v.mutex);
   if (v.device_current) return Unit{};
-  if (const Result<Unit> r = v.device->driver->write(*v.storage, 0, v.host, v.bytes()); !r) return fault(SAREK_LAUNCH_FAILED, r.error().message);
+  if (const Result<Unit> r = v.device->driver->write(*v.storage, 0, v.host, v.bytes()); !r)
+    return fault(SAREK_LAUNCH_FAILED, r.error().message);
   v.device_current = true;
   return Unit{};
 }

@@ -41,11 +41,16 @@ Outcome<Unit> check_grid(const artifact::Kernel& kernel, const std::int64_t grid
   constexpr const char* kAxis[] = {"x", "y", "z"};
   std::int64_t blocks = 1;
   for (int axis = 0; axis < 3; ++axis) {
-    if (grid[axis] < 1) return fault(SAREK_INVALID_ARGUMENT, "kernel `" + kernel.name + "`: the grid has " + std::to_string(grid[axis]) + " blocks along " + kAxis[axis]);
-    if (grid[axis] > kLimit) return fault(SAREK_INVALID_ARGUMENT, "kernel `" + kernel.name + "`: more than 2^31 - 1 blocks along " + kAxis[axis]);
+    if (grid[axis] < 1)
+      return fault(SAREK_INVALID_ARGUMENT,
+                   "kernel `" + kernel.name + "`: the grid has " + std::to_string(grid[axis]) + " blocks along " + kAxis[axis]);
+    if (grid[axis] > kLimit)
+      return fault(SAREK_INVALID_ARGUMENT, "kernel `" + kernel.name + "`: more than 2^31 - 1 blocks along " + kAxis[axis]);
     if (!kernel.wide && grid[axis] > kLimit / kernel.block[static_cast<std::size_t>(axis)])
-      return fault(SAREK_INVALID_ARGUMENT, "kernel `" + kernel.name + "`: more than 2^31 - 1 threads along " + std::string(kAxis[axis]) + "; declare it `wide`");
-    if (__builtin_mul_overflow(blocks, grid[axis], &blocks)) return fault(SAREK_INVALID_ARGUMENT, "kernel `" + kernel.name + "`: more than 2^63 blocks");
+      return fault(SAREK_INVALID_ARGUMENT,
+                   "kernel `" + kernel.name + "`: more than 2^31 - 1 threads along " + std::string(kAxis[axis]) + "; declare it `wide`");
+    if (__builtin_mul_overflow(blocks, grid[axis], &blocks))
+      return fault(SAREK_INVALID_ARGUMENT, "kernel `" + kernel.name + "`: more than 2^63 blocks");
   }
   return Unit{};
 }
@@ -55,37 +60,44 @@ Outcome<Unit> check_vector(const sarek_kernel& kernel, const artifact::Param& pa
   if (!argument.vector) return fault(SAREK_INVALID_ARGUMENT, where(k, index) + "a vector of `" + param.type + "` is expected");
   const sarek_vector& v = *argument.vector;
   if (v.device != kernel.device)
-    return fault(SAREK_INVALID_ARGUMENT, where(k, index) + "the vector lives on " + v.device->driver->info().id + ", the kernel on " + kernel.device->driver->info().id);
+    return fault(SAREK_INVALID_ARGUMENT, where(k, index) + "the vector lives on " + v.device->driver->info().id + ", the kernel on " +
+                                             kernel.device->driver->info().id);
   if (v.element_size != static_cast<std::size_t>(param.size))
-    return fault(SAREK_INVALID_ARGUMENT, where(k, index) + "elements have " + std::to_string(v.element_size) + " bytes, `" + param.type + "` has " + std::to_string(param.size));
+    return fault(SAREK_INVALID_ARGUMENT, where(k, index) + "elements have " + std::to_string(v.element_size) + " bytes, `" + param.type +
+                                             "` has " + std::to_string(param.size));
   if (!k.wide && v.count > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
     return fault(SAREK_INVALID_ARGUMENT, where(k, index) + "more than 2^31 - 1 elements; declare the kernel `wide`");
   // A record's fields are reached through views that count cells of the smallest field's size: that count must fit the index type too.
   std::int64_t smallest = param.size;
   for (const artifact::Field& f : param.fields) smallest = std::min(smallest, static_cast<std::int64_t>(scalar_size(f.type)));
   if (!k.wide && smallest > 0 && static_cast<std::int64_t>(v.count) > std::numeric_limits<std::int32_t>::max() / (param.size / smallest))
-    return fault(SAREK_INVALID_ARGUMENT, where(k, index) + "more than 2^31 - 1 cells of " + std::to_string(smallest) + " bytes; declare the kernel `wide`");
+    return fault(SAREK_INVALID_ARGUMENT,
+                 where(k, index) + "more than 2^31 - 1 cells of " + std::to_string(smallest) + " bytes; declare the kernel `wide`");
   std::int64_t needed = param.view.empty() ? 0 : 1;
   for (const std::int64_t extent : param.view)
     if (__builtin_mul_overflow(needed, extent, &needed)) needed = std::numeric_limits<std::int64_t>::max();
   if (needed > 0 && v.count < static_cast<std::size_t>(needed))
-    return fault(SAREK_INVALID_ARGUMENT, where(k, index) + "the view needs " + std::to_string(needed) + " elements, the vector has " + std::to_string(v.count));
+    return fault(SAREK_INVALID_ARGUMENT,
+                 where(k, index) + "the view needs " + std::to_string(needed) + " elements, the vector has " + std::to_string(v.count));
   return Unit{};
 }
 
 Outcome<Unit> check_scalar(const artifact::Kernel& k, const artifact::Param& param, std::size_t index, const sarek_argument& argument) {
-  if (argument.vector || !argument.data) return fault(SAREK_INVALID_ARGUMENT, where(k, index) + "a value of type `" + param.type + "` is expected");
+  if (argument.vector || !argument.data)
+    return fault(SAREK_INVALID_ARGUMENT, where(k, index) + "a value of type `" + param.type + "` is expected");
   const bool is_record = param.fields.size() != 1 || !param.fields[0].path.empty();
   const TypeRow* given = row_of(argument.type);
   if (is_record ? argument.type != SAREK_BYTES : !given || param.type != given->name)
-    return fault(SAREK_INVALID_ARGUMENT, where(k, index) + "a value of type `" + param.type + "` is expected, `" + (given ? given->name : "bytes") + "` was given");
+    return fault(SAREK_INVALID_ARGUMENT,
+                 where(k, index) + "a value of type `" + param.type + "` is expected, `" + (given ? given->name : "bytes") + "` was given");
   if (argument.size != static_cast<std::size_t>(param.size))
-    return fault(SAREK_INVALID_ARGUMENT, where(k, index) + "the value has " + std::to_string(argument.size) + " bytes, `" + param.type + "` has " + std::to_string(param.size));
+    return fault(SAREK_INVALID_ARGUMENT, where(k, index) + "the value has " + std::to_string(argument.size) + " bytes, `" + param.type +
+                                             "` has " + std::to_string(param.size));
   return Unit{};
 }
 
-/// Writing through one argument what another argument reads or writes makes the result depend on timing; only the same access to the same cells by
-/// the kernel's own logic is the user's business, so overlap of two different parameters is allowed only when both read.
+/// Writing through one argument what another argument reads or writes makes the result depend on timing; only the same access to the same
+/// cells by the kernel's own logic is the user's business, so overlap of two different parameters is allowed only when both read.
 Outcome<Unit> check_borrowed_overlap(const artifact::Kernel& k, std::span<const sarek_argument> arguments) {
   for (std::size_t a = 0; a < arguments.size(); ++a)
     for (std::size_t b = a + 1; b < arguments.size(); ++b) {
@@ -96,7 +108,8 @@ Outcome<Unit> check_borrowed_overlap(const artifact::Kernel& k, std::span<const 
       const auto* xb = static_cast<const char*>(x->host);
       const auto* yb = static_cast<const char*>(y->host);
       if (x->borrowed && y->borrowed && xb < yb + y->bytes() && yb < xb + x->bytes())
-        return fault(SAREK_INVALID_ARGUMENT, where(k, b) + "its borrowed memory overlaps that of argument " + std::to_string(a + 1) + ", and one of them is written");
+        return fault(SAREK_INVALID_ARGUMENT, where(k, b) + "its borrowed memory overlaps that of argument " + std::to_string(a + 1) +
+                                                 ", and one of them is written");
     }
   return Unit{};
 }
@@ -107,24 +120,30 @@ Outcome<Unit> launch(sarek_kernel& kernel, const std::int64_t grid[3], std::span
                      std::span<const std::int64_t> dynamic_shared) {
   const artifact::Kernel& k = *kernel.kernel;
   if (arguments.size() != k.params.size())
-    return fault(SAREK_INVALID_ARGUMENT, "kernel `" + k.name + "` takes " + std::to_string(k.params.size()) + " arguments, " + std::to_string(arguments.size()) + " were given");
+    return fault(SAREK_INVALID_ARGUMENT, "kernel `" + k.name + "` takes " + std::to_string(k.params.size()) + " arguments, " +
+                                             std::to_string(arguments.size()) + " were given");
   if (Outcome<Unit> r = check_grid(k, grid); !r) return r;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
-    Outcome<Unit> r = k.params[i].is_buffer ? check_vector(kernel, k.params[i], i, arguments[i]) : check_scalar(k, k.params[i], i, arguments[i]);
+    Outcome<Unit> r =
+        k.params[i].is_buffer ? check_vector(kernel, k.params[i], i, arguments[i]) : check_scalar(k, k.params[i], i, arguments[i]);
     if (!r) return r;
   }
   if (Outcome<Unit> r = check_borrowed_overlap(k, arguments); !r) return r;
   const DeviceInfo& info = kernel.device->driver->info();
   if (dynamic_shared.size() != k.dynamic_shared.size())
-    return fault(SAREK_INVALID_ARGUMENT, "kernel `" + k.name + "` has " + std::to_string(k.dynamic_shared.size()) + " dynamic shared arrays, " + std::to_string(dynamic_shared.size()) + " lengths were given");
+    return fault(SAREK_INVALID_ARGUMENT, "kernel `" + k.name + "` has " + std::to_string(k.dynamic_shared.size()) +
+                                             " dynamic shared arrays, " + std::to_string(dynamic_shared.size()) + " lengths were given");
   std::int64_t shared = kernel.variant->shared_bytes;
   for (std::size_t i = 0; i < dynamic_shared.size(); ++i) {
     const std::int64_t n = dynamic_shared[i];
-    if (n < 0 || n > info.max_shared_bytes) return fault(SAREK_INVALID_ARGUMENT, "kernel `" + k.name + "`: shared array `" + k.dynamic_shared[i].name + "` cannot have " + std::to_string(n) + " elements");
+    if (n < 0 || n > info.max_shared_bytes)
+      return fault(SAREK_INVALID_ARGUMENT, "kernel `" + k.name + "`: shared array `" + k.dynamic_shared[i].name + "` cannot have " +
+                                               std::to_string(n) + " elements");
     shared = (shared + 63) / 64 * 64 + n * k.dynamic_shared[i].element_size;
   }
   if (shared > info.max_shared_bytes)
-    return fault(SAREK_UNSUPPORTED, "kernel `" + k.name + "` needs " + std::to_string(shared) + " bytes of shared memory, " + info.id + " has " + std::to_string(info.max_shared_bytes));
+    return fault(SAREK_UNSUPPORTED, "kernel `" + k.name + "` needs " + std::to_string(shared) + " bytes of shared memory, " + info.id +
+                                        " has " + std::to_string(info.max_shared_bytes));
 
   Launch call;
   for (std::size_t axis = 0; axis < 3; ++axis) call.grid[axis] = static_cast<std::int32_t>(grid[axis]);
@@ -142,7 +161,8 @@ Outcome<Unit> launch(sarek_kernel& kernel, const std::int64_t grid[3], std::span
       for (std::size_t s = 0; s < static_cast<std::size_t>(param.slot_count); ++s) {
         const std::size_t size = scalar_size(k.slots[first + s].type);
         const auto offset = static_cast<std::size_t>(s < param.fields.size() ? param.fields[s].offset : 0);
-        if (size == 0 || offset + size > arguments[i].size) return fault(SAREK_BAD_PACKAGE, where(k, i) + "the package describes its fields wrongly");
+        if (size == 0 || offset + size > arguments[i].size)
+          return fault(SAREK_BAD_PACKAGE, where(k, i) + "the package describes its fields wrongly");
         std::uint64_t& bits = call.slots[first + s].bits;
         std::memcpy(&bits, static_cast<const char*>(arguments[i].data) + offset, size);
         // Any non-zero byte is true, kernels are given 0 or 1.
@@ -154,8 +174,7 @@ Outcome<Unit> launch(sarek_kernel& kernel, const std::int64_t grid[3], std::span
     const artifact::Slot& slot = k.slots[s];
     if (slot.kind == "length")
       call.slots[s].bits = arguments[static_cast<std::size_t>(k.slots[static_cast<std::size_t>(slot.of_slot)].param)].vector->count;
-    else if (slot.kind == "num-groups")
-      call.slots[s].bits = static_cast<std::uint64_t>(grid[slot.axis]);
+    else if (slot.kind == "num-groups") call.slots[s].bits = static_cast<std::uint64_t>(grid[slot.axis]);
     else if (slot.kind == "shared-length")
       call.slots[s].bits = static_cast<std::uint64_t>(dynamic_shared[static_cast<std::size_t>(slot.of_slot)]);
   }

@@ -1,5 +1,5 @@
-// What the environment restricts: variants by grant and optimisation, the level of the CPU, the number of threads, the default device. The variables are
-// read once a process, so they are set before anything runs.
+// What the environment restricts: variants by grant and optimisation, the level of the CPU, the number of threads, the default device. The
+// variables are read once a process, so they are set before anything runs.
 #include <cstdlib>
 
 #include "runtime/core/test_modules.h"
@@ -11,8 +11,9 @@ using namespace sarek::runtime::test;
 
 namespace {
 
-[[maybe_unused]] const int environment = setenv("SAREK_OPT_DISABLE", "single-rounding, matrix", 1) + setenv("SAREK_NATIVE_LEVEL", "sse4.2", 1) +
-                                         setenv("SAREK_NUM_THREADS", "3", 1) + setenv("SAREK_DEVICE", "interp", 1);
+[[maybe_unused]] const int environment = setenv("SAREK_OPT_DISABLE", "single-rounding, matrix", 1) +
+                                         setenv("SAREK_NATIVE_LEVEL", "sse4.2", 1) + setenv("SAREK_NUM_THREADS", "3", 1) +
+                                         setenv("SAREK_DEVICE", "interp", 1);
 
 /// Interpreter variants that add 0, 1, ... to what they double, the second to last one with grants and optimisations.
 artifact::Package package_with(const std::vector<artifact::Variant>& wanted) {
@@ -98,7 +99,8 @@ TEST_CASE("the best native variant up to the level that the environment allows")
     for (const std::string& level : levels) p.kernels[0].variants.push_back(native_variant(level, 2));
     const Module module(device, p);
     sarek_kernel* kernel = nullptr;
-    return sarek_module_kernel(module.handle(), "doubled", &kernel) == SAREK_OK ? std::string(sarek_kernel_variant(kernel)) : std::string(sarek_last_error());
+    return sarek_module_kernel(module.handle(), "doubled", &kernel) == SAREK_OK ? std::string(sarek_kernel_variant(kernel))
+                                                                                : std::string(sarek_last_error());
   };
   CHECK(level_of({"avx512", "avx2", "sse4.2"}) == "native sse4.2");
   CHECK(level_of({"sse4.2", "avx2"}) == "native sse4.2");

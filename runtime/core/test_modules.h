@@ -45,7 +45,8 @@ class Module {
 inline artifact::Package shared_package() {
   using namespace ir;
   ProgramBuilder b("mirror", {32, 1, 1});
-  const NodeId x = b.buffer_param("x", Type::I32, Access::In), out = b.buffer_param("out", Type::I32, Access::InOut), tile = b.dynamic_shared("tile", Type::I32);
+  const NodeId x = b.buffer_param("x", Type::I32, Access::In), out = b.buffer_param("out", Type::I32, Access::InOut),
+               tile = b.dynamic_shared("tile", Type::I32);
   b.store(tile, b.local_id(0), b.load(x, b.local_id(0)));
   b.barrier();
   b.store(out, b.local_id(0), b.load(tile, b.op(Op::Sub, {b.i32(31), b.local_id(0)})));

@@ -14,10 +14,10 @@
 namespace sarek::runtime {
 
 struct DeviceInfo {
-  std::string id;         // "native:0", "opencl:1"
-  std::string target;     // the compile target it runs: "native", "opencl", "interp"
-  std::string framework;  // as the policy spells it: "Native", "OpenCL", "Interpreter"
-  std::string name;       // for people
+  std::string id;                         // "native:0", "opencl:1"
+  std::string target;                     // the compile target it runs: "native", "opencl", "interp"
+  std::string framework;                  // as the policy spells it: "Native", "OpenCL", "Interpreter"
+  std::string name;                       // for people
   std::vector<std::string> capabilities;  // "fp64", "fp16", "int64-atomics", ... : what Variant::requires_ may ask for
   std::int64_t max_block_threads = 1024;
   std::int64_t max_shared_bytes = 48 << 10;
@@ -45,10 +45,10 @@ struct SlotValue {
 };
 
 struct Launch {
-  std::array<std::int32_t, 3> grid{1, 1, 1};    // blocks, each at least 1
-  std::vector<SlotValue> slots;                 // as Kernel::slots
-  std::vector<std::int64_t> buffer_bytes;       // per slot: bytes of the buffer; 0 for scalars
-  std::vector<std::int64_t> dynamic_shared;     // elements per Kernel::dynamic_shared
+  std::array<std::int32_t, 3> grid{1, 1, 1};  // blocks, each at least 1
+  std::vector<SlotValue> slots;               // as Kernel::slots
+  std::vector<std::int64_t> buffer_bytes;     // per slot: bytes of the buffer; 0 for scalars
+  std::vector<std::int64_t> dynamic_shared;   // elements per Kernel::dynamic_shared
 };
 
 class Device {

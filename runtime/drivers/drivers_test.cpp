@@ -1,5 +1,5 @@
-// The thread pool, host storage, and the devices through the driver interface. Whole launches through the C interface are runtime/core's tests, kernels
-// on OpenCL are in tests/opencl.
+// The thread pool, host storage, and the devices through the driver interface. Whole launches through the C interface are runtime/core's
+// tests, kernels on OpenCL are in tests/opencl.
 #include <catch2/catch_test_macros.hpp>
 
 #include <atomic>
@@ -194,7 +194,8 @@ TEST_CASE("the fault of a checked native kernel is told with its place") {
   Launch launch;
   launch.slots.resize(4);
   launch.buffer_bytes.resize(4);
-  CHECK(devices[0]->launch(**kernel, launch).error().message == "a.sarek:7:3: kernel `doubled`, block 0, thread 5: index 12 is outside `x` of length 10");
+  CHECK(devices[0]->launch(**kernel, launch).error().message ==
+        "a.sarek:7:3: kernel `doubled`, block 0, thread 5: index 12 is outside `x` of length 10");
   v.fault_sites = {{"trap", "no such luck", "", 0, 0}};
   auto trap = devices[0]->load(p, p.kernels[0], v);
   CHECK(devices[0]->launch(**trap, launch).error().message == "kernel `doubled`, block 0, thread 5: no such luck");

@@ -1,5 +1,5 @@
-// The interpreter as a device: reads the IR text of the package and runs it with the reference interpreter. It is the oracle that `--compare=interp`
-// asks, and a device that every machine has.
+// The interpreter as a device: reads the IR text of the package and runs it with the reference interpreter. It is the oracle that
+// `--compare=interp` asks, and a device that every machine has.
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -32,11 +32,14 @@ std::string_view kind_name(ir::Slot::Kind kind) {
 
 /// Do the program and the index, which checks the arguments, speak of the same kernel? A package may have been made by hand.
 bool fits(const ir::Program& program, const artifact::Kernel& kernel) {
-  if (program.params.size() != kernel.params.size() || program.slots.size() != kernel.slots.size() || program.block != kernel.block || program.wide != kernel.wide) return false;
+  if (program.params.size() != kernel.params.size() || program.slots.size() != kernel.slots.size() || program.block != kernel.block ||
+      program.wide != kernel.wide)
+    return false;
   for (std::size_t i = 0; i < program.params.size(); ++i) {
     const ir::KernelParam& a = program.params[i];
     const artifact::Param& b = kernel.params[i];
-    if (a.is_buffer != b.is_buffer || a.element.size != b.size || a.first_slot != b.first_slot || a.slot_count != b.slot_count) return false;
+    if (a.is_buffer != b.is_buffer || a.element.size != b.size || a.first_slot != b.first_slot || a.slot_count != b.slot_count)
+      return false;
   }
   std::size_t dynamic = 0;
   for (std::size_t i = 0; i < program.slots.size(); ++i) {

@@ -1,5 +1,5 @@
-// The native driver: copies a compiled image into executable memory and runs its blocks on the CPU's threads. Images carry no relocations and call
-// nothing outside themselves, so there is no linking here; packages were checked by runtime/artifact.
+// The native driver: copies a compiled image into executable memory and runs its blocks on the CPU's threads. Images carry no relocations
+// and call nothing outside themselves, so there is no linking here; packages were checked by runtime/artifact.
 #include <sys/mman.h>
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -131,13 +131,13 @@ class WorkerMemory {
 };
 
 std::string describe_fault(const NativeKernel& kernel, const artifact::NativeFault& fault) {
-  std::string text = "kernel `" + kernel.name + "`, block " + std::to_string(fault.block) + ", thread " + std::to_string(fault.thread) + ": ";
+  std::string text =
+      "kernel `" + kernel.name + "`, block " + std::to_string(fault.block) + ", thread " + std::to_string(fault.thread) + ": ";
   if (fault.site == 0 || fault.site > kernel.sites.size()) return text + "a check failed";
   const artifact::FaultSite& site = kernel.sites[fault.site - 1];
   if (site.kind == "bounds")
     text += "index " + std::to_string(fault.value) + " is outside `" + site.detail + "` of length " + std::to_string(fault.limit);
-  else
-    text += site.detail.empty() ? site.kind : site.detail;
+  else text += site.detail.empty() ? site.kind : site.detail;
   if (!site.file.empty()) text = site.file + ":" + std::to_string(site.line) + ":" + std::to_string(site.column) + ": " + text;
   return text;
 }
@@ -247,10 +247,8 @@ class NativeDevice final : public Device {
 std::vector<std::unique_ptr<Device>> native_devices(std::string* why_absent) {
   std::vector<std::unique_ptr<Device>> devices;
   const int level = cpu_level();
-  if (level > 0)
-    devices.push_back(std::make_unique<NativeDevice>(level));
-  else if (why_absent)
-    *why_absent = "this CPU has no SSE4.2";
+  if (level > 0) devices.push_back(std::make_unique<NativeDevice>(level));
+  else if (why_absent) *why_absent = "this CPU has no SSE4.2";
   return devices;
 }
 

@@ -16,11 +16,12 @@
 namespace sarek::runtime {
 namespace {
 
-#define SAREK_OPENCL_FUNCTIONS(X)                                                                                                    \
-  X(clGetPlatformIDs) X(clGetDeviceIDs) X(clGetDeviceInfo) X(clCreateContext) X(clCreateCommandQueue) X(clCreateBuffer)              \
-  X(clReleaseMemObject) X(clEnqueueReadBuffer) X(clEnqueueWriteBuffer) X(clCreateProgramWithSource) X(clBuildProgram)                \
-  X(clGetProgramBuildInfo) X(clReleaseProgram) X(clCreateKernel) X(clReleaseKernel) X(clSetKernelArg) X(clEnqueueNDRangeKernel)      \
-  X(clFinish) X(clReleaseContext) X(clReleaseCommandQueue)
+#define SAREK_OPENCL_FUNCTIONS(X)                                                                                            \
+  X(clGetPlatformIDs)                                                                                                        \
+  X(clGetDeviceIDs) X(clGetDeviceInfo) X(clCreateContext) X(clCreateCommandQueue) X(clCreateBuffer) X(clReleaseMemObject)    \
+      X(clEnqueueReadBuffer) X(clEnqueueWriteBuffer) X(clCreateProgramWithSource) X(clBuildProgram) X(clGetProgramBuildInfo) \
+          X(clReleaseProgram) X(clCreateKernel) X(clReleaseKernel) X(clSetKernelArg) X(clEnqueueNDRangeKernel) X(clFinish)   \
+              X(clReleaseContext) X(clReleaseCommandQueue)
 
 /// The entry points of the loader library.
 struct Api {
@@ -39,8 +40,8 @@ struct Api {
       }
       static Api table;
       bool complete = true;
-#define SAREK_LOAD(name)                                                            \
-  table.name = reinterpret_cast<decltype(&::name)>(dlsym(library, #name));          \
+#define SAREK_LOAD(name)                                                   \
+  table.name = reinterpret_cast<decltype(&::name)>(dlsym(library, #name)); \
   complete = complete && table.name;
       SAREK_OPENCL_FUNCTIONS(SAREK_LOAD)
 #undef SAREK_LOAD
@@ -67,7 +68,7 @@ struct OpenclKernel final : LoadedKernel {
   const Api* api = nullptr;
   std::shared_ptr<ProgramHolder> program;
   cl_kernel kernel = nullptr;
-  std::mutex mutex;  // arguments are state of the cl_kernel
+  std::mutex mutex;                       // arguments are state of the cl_kernel
   std::vector<std::size_t> scalar_bytes;  // per slot; 0 for buffers
   std::vector<std::size_t> shared_elements;
   std::array<int, 3> block{};
@@ -138,7 +139,8 @@ class OpenclDevice final : public Device {
     if (blob.kind != "opencl-c") return err("kernel `" + kernel.name + "`: its OpenCL variant names a blob of kind `" + blob.kind + "`");
     const std::int64_t threads = std::int64_t{kernel.block[0]} * kernel.block[1] * kernel.block[2];
     if (threads > info_.max_block_threads)
-      return err("kernel `" + kernel.name + "` has blocks of " + std::to_string(threads) + " threads, " + info_.id + " allows " + std::to_string(info_.max_block_threads));
+      return err("kernel `" + kernel.name + "` has blocks of " + std::to_string(threads) + " threads, " + info_.id + " allows " +
+                 std::to_string(info_.max_block_threads));
     Result<std::shared_ptr<ProgramHolder>> program = build(blob);
     if (!program) return Err(program.error());
     auto loaded = std::make_unique<OpenclKernel>();
@@ -150,7 +152,8 @@ class OpenclDevice final : public Device {
     loaded->kernel = api_->clCreateKernel(loaded->program->program, variant.entry_name.c_str(), &status);
     if (status != CL_SUCCESS) return err(code("clCreateKernel", status));
     for (const artifact::Slot& slot : kernel.slots) loaded->scalar_bytes.push_back(slot.kind == "buffer" ? 0 : type_bytes(slot.type));
-    for (const artifact::DynamicShared& d : kernel.dynamic_shared) loaded->shared_elements.push_back(static_cast<std::size_t>(d.element_size));
+    for (const artifact::DynamicShared& d : kernel.dynamic_shared)
+      loaded->shared_elements.push_back(static_cast<std::size_t>(d.element_size));
     return std::unique_ptr<LoadedKernel>(std::move(loaded));
   }
 
@@ -168,14 +171,16 @@ class OpenclDevice final : public Device {
 
   Result<Unit> write(Storage& to, std::size_t offset, const void* from, std::size_t bytes) override {
     if (bytes == 0) return Unit{};
-    const cl_int status = api_->clEnqueueWriteBuffer(queue_, static_cast<OpenclStorage&>(to).memory, CL_TRUE, offset, bytes, from, 0, nullptr, nullptr);
+    const cl_int status =
+        api_->clEnqueueWriteBuffer(queue_, static_cast<OpenclStorage&>(to).memory, CL_TRUE, offset, bytes, from, 0, nullptr, nullptr);
     if (status != CL_SUCCESS) return err(code("clEnqueueWriteBuffer", status));
     return Unit{};
   }
 
   Result<Unit> read(Storage& from, std::size_t offset, void* to, std::size_t bytes) override {
     if (bytes == 0) return Unit{};
-    const cl_int status = api_->clEnqueueReadBuffer(queue_, static_cast<OpenclStorage&>(from).memory, CL_TRUE, offset, bytes, to, 0, nullptr, nullptr);
+    const cl_int status =
+        api_->clEnqueueReadBuffer(queue_, static_cast<OpenclStorage&>(from).memory, CL_TRUE, offset, bytes, to, 0, nullptr, nullptr);
     if (status != CL_SUCCESS) return err(code("clEnqueueReadBuffer", status));
     return Unit{};
   }
@@ -186,8 +191,9 @@ class OpenclDevice final : public Device {
     cl_uint position = 0;
     for (std::size_t s = 0; s < launch.slots.size(); ++s, ++position) {
       const SlotValue& slot = launch.slots[s];
-      const cl_int status = slot.storage ? api_->clSetKernelArg(kernel.kernel, position, sizeof(cl_mem), &static_cast<OpenclStorage*>(slot.storage)->memory)
-                                         : api_->clSetKernelArg(kernel.kernel, position, kernel.scalar_bytes[s], &slot.bits);
+      const cl_int status =
+          slot.storage ? api_->clSetKernelArg(kernel.kernel, position, sizeof(cl_mem), &static_cast<OpenclStorage*>(slot.storage)->memory)
+                       : api_->clSetKernelArg(kernel.kernel, position, kernel.scalar_bytes[s], &slot.bits);
       if (status != CL_SUCCESS) return err("kernel `" + kernel.name + "`: " + code("clSetKernelArg", status));
     }
     for (std::size_t i = 0; i < launch.dynamic_shared.size(); ++i, ++position) {

@@ -1,5 +1,5 @@
-// Packages that the runtime's tests load, made without the compiler's driver: IR text for the interpreter, OpenCL C by hand, and, on x86-64, images of a
-// few instructions for the native driver.
+// Packages that the runtime's tests load, made without the compiler's driver: IR text for the interpreter, OpenCL C by hand, and, on
+// x86-64, images of a few instructions for the native driver.
 #pragma once
 
 #include <algorithm>
@@ -36,22 +36,22 @@ inline constexpr const char* kDoublingText =
 
 /// x86-64: adds the blocks of its range to cell 0 of slot 1, then `extra`. NativeEntry(rdi launch, rsi first, rdx last).
 inline std::vector<std::uint8_t> counting_image(std::uint8_t extra = 0) {
-  return {0x48, 0x8b, 0x07,              // mov rax, [rdi]        slots
-          0x48, 0x8b, 0x40, 0x08,        // mov rax, [rax + 8]    slot 1
-          0x29, 0xf2,                    // sub edx, esi
-          0xf0, 0x01, 0x10,              // lock add [rax], edx
-          0xf0, 0x83, 0x00, extra,       // lock add dword [rax], extra
-          0xc3};                         // ret
+  return {0x48, 0x8b, 0x07,         // mov rax, [rdi]        slots
+          0x48, 0x8b, 0x40, 0x08,   // mov rax, [rax + 8]    slot 1
+          0x29, 0xf2,               // sub edx, esi
+          0xf0, 0x01, 0x10,         // lock add [rax], edx
+          0xf0, 0x83, 0x00, extra,  // lock add dword [rax], extra
+          0xc3};                    // ret
 }
 
 /// x86-64: reports a fault.
 inline std::vector<std::uint8_t> faulting_image(std::uint8_t site, std::uint8_t thread, std::uint8_t value, std::uint8_t limit) {
-  return {0x48, 0x8b, 0x47, 0x30,                           // mov rax, [rdi + 48]           fault
-          0xc7, 0x40, 0x04, site, 0, 0, 0,                  // mov dword [rax + 4], site
-          0x48, 0x89, 0x70, 0x08,                           // mov [rax + 8], rsi            block
-          0xc7, 0x40, 0x10, thread, 0, 0, 0,                // mov dword [rax + 16], thread
-          0x48, 0xc7, 0x40, 0x18, value, 0, 0, 0,           // mov qword [rax + 24], value
-          0x48, 0xc7, 0x40, 0x20, limit, 0, 0, 0,           // mov qword [rax + 32], limit
+  return {0x48, 0x8b, 0x47, 0x30,                    // mov rax, [rdi + 48]           fault
+          0xc7, 0x40, 0x04, site,   0,     0, 0,     // mov dword [rax + 4], site
+          0x48, 0x89, 0x70, 0x08,                    // mov [rax + 8], rsi            block
+          0xc7, 0x40, 0x10, thread, 0,     0, 0,     // mov dword [rax + 16], thread
+          0x48, 0xc7, 0x40, 0x18,   value, 0, 0, 0,  // mov qword [rax + 24], value
+          0x48, 0xc7, 0x40, 0x20,   limit, 0, 0, 0,  // mov qword [rax + 32], limit
           0xc3};
 }
 
@@ -75,7 +75,10 @@ inline artifact::Package doubling_package() {
   k.name = "doubled";
   k.block = {32, 1, 1};
   k.params = {{"n", false, "", "i32", 4, 4, {{"", "i32", 0}}, {}, 0, 1}, {"x", true, "inout", "i32", 4, 4, {{"", "i32", 0}}, {}, 1, 1}};
-  k.slots = {{"scalar", "i32", "n", 0, -1, 0}, {"buffer", "", "x", 1, -1, 0}, {"length", "i32", "x.len", -1, 1, 0}, {"num-groups", "i32", "num_groups.x", -1, -1, 0}};
+  k.slots = {{"scalar", "i32", "n", 0, -1, 0},
+             {"buffer", "", "x", 1, -1, 0},
+             {"length", "i32", "x.len", -1, 1, 0},
+             {"num-groups", "i32", "num_groups.x", -1, -1, 0}};
   artifact::Variant interp;
   interp.target = "interp";
   interp.blob = 0;
@@ -90,7 +93,8 @@ inline artifact::Package doubling_package() {
 }
 
 inline artifact::Variant variant_of(const artifact::Package& p, const std::string& target) {
-  return *std::find_if(p.kernels[0].variants.begin(), p.kernels[0].variants.end(), [&](const artifact::Variant& v) { return v.target == target; });
+  return *std::find_if(p.kernels[0].variants.begin(), p.kernels[0].variants.end(),
+                       [&](const artifact::Variant& v) { return v.target == target; });
 }
 
 }  // namespace sarek::runtime::test

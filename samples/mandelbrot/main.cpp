@@ -19,7 +19,8 @@ int main(int argc, char** argv) {
   if (argc > 1) {
     std::ofstream file(argv[1], std::ios::binary);
     file << "P6\n" << width << " " << height << "\n255\n";
-    for (const std::uint32_t pixel : picture) file.put(static_cast<char>(pixel)).put(static_cast<char>(pixel >> 8)).put(static_cast<char>(pixel >> 16));
+    for (const std::uint32_t pixel : picture)
+      file.put(static_cast<char>(pixel)).put(static_cast<char>(pixel >> 8)).put(static_cast<char>(pixel >> 16));
     if (!file) return 1;
   }
   return status;

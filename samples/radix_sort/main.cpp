@@ -23,7 +23,8 @@ int main() {
       kernels.scatter({blocks}, from, shift, counts, to);
       std::swap(from, to);
     }
-    if (std::memcmp(from.view().data(), expected.data(), n * sizeof(std::uint32_t)) != 0) throw std::runtime_error("the keys are not sorted on " + device.id());
+    if (std::memcmp(from.view().data(), expected.data(), n * sizeof(std::uint32_t)) != 0)
+      throw std::runtime_error("the keys are not sorted on " + device.id());
     sample::Results results;
     results.add(from);
     return results;

@@ -1,5 +1,5 @@
-// A picture of spheres over a floor; shapes are a variant of the kernel language, built here with its generated constructors. With a file name as argument the
-// picture is written there as a portable pixmap.
+// A picture of spheres over a floor; shapes are a variant of the kernel language, built here with its generated constructors. With a file
+// name as argument the picture is written there as a portable pixmap.
 #include <fstream>
 
 #include "common/sample.hpp"
@@ -30,7 +30,8 @@ int main(int argc, char** argv) {
   if (argc > 1) {
     std::ofstream file(argv[1], std::ios::binary);
     file << "P6\n" << width << " " << height << "\n255\n";
-    for (const std::uint32_t pixel : picture) file.put(static_cast<char>(pixel)).put(static_cast<char>(pixel >> 8)).put(static_cast<char>(pixel >> 16));
+    for (const std::uint32_t pixel : picture)
+      file.put(static_cast<char>(pixel)).put(static_cast<char>(pixel >> 8)).put(static_cast<char>(pixel >> 16));
     if (!file) return 1;
   }
   return status;

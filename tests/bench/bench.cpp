@@ -1,6 +1,6 @@
-// The native backend against plain loops of the host compiler, ISPC and PoCL: same kernels, same inputs, one process, interleaved; the best of several
-// rounds each. Prints one line a kernel and thread count: milliseconds of Sarek and the ratio peer / Sarek (above 1: Sarek is faster). Peers that are not
-// there are named and skipped. Also says whether the peer's results have Sarek's bits.
+// The native backend against plain loops of the host compiler, ISPC and PoCL: same kernels, same inputs, one process, interleaved; the best
+// of several rounds each. Prints one line a kernel and thread count: milliseconds of Sarek and the ratio peer / Sarek (above 1: Sarek is
+// faster). Peers that are not there are named and skipped. Also says whether the peer's results have Sarek's bits.
 //   bench [--rounds N] [--threads N] [PACKAGE]
 #include <dlfcn.h>
 
@@ -28,7 +28,8 @@ void split(int threads, std::int64_t first, std::int64_t last, const std::functi
   if (threads <= 1) return work(first, last);
   std::vector<std::thread> pool;
   const std::int64_t step = (last - first + threads - 1) / threads;
-  for (int t = 1; t < threads; ++t) pool.emplace_back([&, t] { work(std::min(last, first + t * step), std::min(last, first + (t + 1) * step)); });
+  for (int t = 1; t < threads; ++t)
+    pool.emplace_back([&, t] { work(std::min(last, first + t * step), std::min(last, first + (t + 1) * step)); });
   work(first, std::min(last, first + step));
   for (std::thread& t : pool) t.join();
 }
@@ -53,7 +54,8 @@ void compare(const std::string& kernel, int rounds, std::vector<Contender>& cont
   const std::vector<unsigned char> expected = contenders[0].results();
   std::printf("%-11s %9.3f ms ", kernel.c_str(), contenders[0].best);
   for (std::size_t i = 1; i < contenders.size(); ++i)
-    std::printf(" | %s %6.2fx%s", contenders[i].name.c_str(), contenders[i].best / contenders[0].best, contenders[i].results() == expected ? "" : " (other bits)");
+    std::printf(" | %s %6.2fx%s", contenders[i].name.c_str(), contenders[i].best / contenders[0].best,
+                contenders[i].results() == expected ? "" : " (other bits)");
   std::printf("\n");
   std::fflush(stdout);
 }
@@ -98,7 +100,9 @@ bool load_ispc(const char* path, const char* name, std::vector<Peer>& out) {
   if (!library) return false;
   Peer peer;
   peer.name = name;
-  const auto get = [&](auto& function, const char* symbol) { function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, symbol)); };
+  const auto get = [&](auto& function, const char* symbol) {
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, symbol));
+  };
   get(peer.loops.saxpy, "ispc_saxpy");
   get(peer.loops.mandelbrot, "ispc_mandelbrot");
   get(peer.loops.stencil, "ispc_stencil");
@@ -132,10 +136,19 @@ struct Bench {
     auto dy = sarek::Vector<float>::borrow(device, mine);
     const sarek::Kernel kernel = module.kernel("saxpy");
     list.push_back({"sarek", [&] { mine = y0; }, [&] { kernel.launch({n / 256}, {2.5f, dx, dy}); }, [&] { return bytes_of({&mine}); }});
-    add_peers(list, [&] { y = y0; }, [&](const peers::Loops& l) { split(threads, 0, n, [&](auto a, auto b) { l.saxpy(a, b, 2.5f, x.data(), y.data()); }); }, [&] { return bytes_of({&y}); });
+    add_peers(
+        list, [&] { y = y0; },
+        [&](const peers::Loops& l) { split(threads, 0, n, [&](auto a, auto b) { l.saxpy(a, b, 2.5f, x.data(), y.data()); }); },
+        [&] { return bytes_of({&y}); });
     std::optional<sarek::Vector<float>> cx, cy;
     std::optional<sarek::Module> cl;
-    add_opencl(list, cl, "saxpy", [&](const sarek::Device& d) { cx.emplace(d, x), cy.emplace(d, y0); }, [&] { cy->write(y0); }, [&](const sarek::Kernel& k) { k.launch({n / 256}, {2.5f, *cx, *cy}); }, [&] { const auto host = cy->to_host(); return bytes_of({&host}); });
+    add_opencl(
+        list, cl, "saxpy", [&](const sarek::Device& d) { cx.emplace(d, x), cy.emplace(d, y0); }, [&] { cy->write(y0); },
+        [&](const sarek::Kernel& k) { k.launch({n / 256}, {2.5f, *cx, *cy}); },
+        [&] {
+          const auto host = cy->to_host();
+          return bytes_of({&host});
+        });
     compare("saxpy", rounds * 3, list);
   }
 
@@ -146,12 +159,29 @@ struct Bench {
     std::vector<Contender> list;
     sarek::Vector<std::int32_t> out(device, w * h);
     const sarek::Kernel kernel = module.kernel("mandelbrot");
-    const auto launch = [&](const sarek::Kernel& k, const sarek::Vector<std::int32_t>& to) { k.launch({w / 64, h / 4}, {w, h, left, top, dx, dy, limit, to}); };
-    list.push_back({"sarek", [] {}, [&] { launch(kernel, out); }, [&] { const auto host = out.to_host(); return bytes_of({&host}); }});
-    add_peers(list, [] {}, [&](const peers::Loops& l) { split(threads, 0, h, [&](auto a, auto b) { l.mandelbrot(a, b, w, left, top, dx, dy, limit, counts.data()); }); }, [&] { return bytes_of({&counts}); });
+    const auto launch = [&](const sarek::Kernel& k, const sarek::Vector<std::int32_t>& to) {
+      k.launch({w / 64, h / 4}, {w, h, left, top, dx, dy, limit, to});
+    };
+    list.push_back({"sarek", [] {}, [&] { launch(kernel, out); },
+                    [&] {
+                      const auto host = out.to_host();
+                      return bytes_of({&host});
+                    }});
+    add_peers(
+        list, [] {},
+        [&](const peers::Loops& l) {
+          split(threads, 0, h, [&](auto a, auto b) { l.mandelbrot(a, b, w, left, top, dx, dy, limit, counts.data()); });
+        },
+        [&] { return bytes_of({&counts}); });
     std::optional<sarek::Vector<std::int32_t>> to;
     std::optional<sarek::Module> cl;
-    add_opencl(list, cl, "mandelbrot", [&](const sarek::Device& d) { to.emplace(d, w * h); }, [] {}, [&](const sarek::Kernel& k) { launch(k, *to); }, [&] { const auto host = to->to_host(); return bytes_of({&host}); });
+    add_opencl(
+        list, cl, "mandelbrot", [&](const sarek::Device& d) { to.emplace(d, w * h); }, [] {},
+        [&](const sarek::Kernel& k) { launch(k, *to); },
+        [&] {
+          const auto host = to->to_host();
+          return bytes_of({&host});
+        });
     compare("mandelbrot", rounds, list);
   }
 
@@ -163,18 +193,32 @@ struct Bench {
     const sarek::Vector<float> from(device, before);
     auto to = sarek::Vector<float>::borrow(device, mine);
     const sarek::Kernel kernel = module.kernel("stencil");
-    const auto launch = [&](const sarek::Kernel& k, const sarek::Vector<float>& f, const sarek::Vector<float>& t) { k.launch({(w - 2 + 63) / 64, (h - 2 + 3) / 4}, {w, h, 0.2f, f, t}); };
+    const auto launch = [&](const sarek::Kernel& k, const sarek::Vector<float>& f, const sarek::Vector<float>& t) {
+      k.launch({(w - 2 + 63) / 64, (h - 2 + 3) / 4}, {w, h, 0.2f, f, t});
+    };
     list.push_back({"sarek", [] {}, [&] { launch(kernel, from, to); }, [&] { return bytes_of({&mine}); }});
-    add_peers(list, [] {}, [&](const peers::Loops& l) { split(threads, 1, h - 1, [&](auto a, auto b) { l.stencil(a, b, w, 0.2f, before.data(), after.data()); }); }, [&] { return bytes_of({&after}); });
+    add_peers(
+        list, [] {},
+        [&](const peers::Loops& l) {
+          split(threads, 1, h - 1, [&](auto a, auto b) { l.stencil(a, b, w, 0.2f, before.data(), after.data()); });
+        },
+        [&] { return bytes_of({&after}); });
     std::optional<sarek::Vector<float>> cf, ct;
     std::optional<sarek::Module> cl;
-    add_opencl(list, cl, "stencil", [&](const sarek::Device& d) { cf.emplace(d, before), ct.emplace(d, w * h); }, [] {}, [&](const sarek::Kernel& k) { launch(k, *cf, *ct); }, [&] { const auto host = ct->to_host(); return bytes_of({&host}); });
+    add_opencl(
+        list, cl, "stencil", [&](const sarek::Device& d) { cf.emplace(d, before), ct.emplace(d, w * h); }, [] {},
+        [&](const sarek::Kernel& k) { launch(k, *cf, *ct); },
+        [&] {
+          const auto host = ct->to_host();
+          return bytes_of({&host});
+        });
     compare("stencil", rounds * 3, list);
   }
 
   void nbody() const {
     constexpr int n = 4096;
-    const std::vector<float> x = random_vector(n, -1, 1), y = random_vector(n, -1, 1), z = random_vector(n, -1, 1), m = random_vector(n, 0.1f, 1);
+    const std::vector<float> x = random_vector(n, -1, 1), y = random_vector(n, -1, 1), z = random_vector(n, -1, 1),
+                             m = random_vector(n, 0.1f, 1);
     std::vector<float> ax(n), ay(n), az(n);
     std::vector<Contender> list;
     const sarek::Vector<float> dx(device, x), dy(device, y), dz(device, z), dm(device, m);
@@ -184,11 +228,25 @@ struct Bench {
       const auto ha = a.to_host(), hb = b.to_host(), hc = c.to_host();
       return bytes_of({&ha, &hb, &hc});
     };
-    list.push_back({"sarek", [] {}, [&] { kernel.launch({n / 64}, {n, 0.01f, dx, dy, dz, dm, ox, oy, oz}); }, [&] { return three(ox, oy, oz); }});
-    add_peers(list, [] {}, [&](const peers::Loops& l) { split(threads, 0, n, [&](auto a, auto b) { l.nbody(a, b, n, 0.01f, x.data(), y.data(), z.data(), m.data(), ax.data(), ay.data(), az.data()); }); }, [&] { return bytes_of({&ax, &ay, &az}); });
+    list.push_back(
+        {"sarek", [] {}, [&] { kernel.launch({n / 64}, {n, 0.01f, dx, dy, dz, dm, ox, oy, oz}); }, [&] { return three(ox, oy, oz); }});
+    add_peers(
+        list, [] {},
+        [&](const peers::Loops& l) {
+          split(threads, 0, n,
+                [&](auto a, auto b) { l.nbody(a, b, n, 0.01f, x.data(), y.data(), z.data(), m.data(), ax.data(), ay.data(), az.data()); });
+        },
+        [&] { return bytes_of({&ax, &ay, &az}); });
     std::vector<sarek::Vector<float>> v;
     std::optional<sarek::Module> cl;
-    add_opencl(list, cl, "nbody", [&](const sarek::Device& d) { for (const std::vector<float>* s : std::initializer_list<const std::vector<float>*>{&x, &y, &z, &m, &ax, &ay, &az}) v.emplace_back(d, *s); }, [] {}, [&](const sarek::Kernel& k) { k.launch({n / 64}, {n, 0.01f, v[0], v[1], v[2], v[3], v[4], v[5], v[6]}); }, [&] { return three(v[4], v[5], v[6]); });
+    add_opencl(
+        list, cl, "nbody",
+        [&](const sarek::Device& d) {
+          for (const std::vector<float>* s : std::initializer_list<const std::vector<float>*>{&x, &y, &z, &m, &ax, &ay, &az})
+            v.emplace_back(d, *s);
+        },
+        [] {}, [&](const sarek::Kernel& k) { k.launch({n / 64}, {n, 0.01f, v[0], v[1], v[2], v[3], v[4], v[5], v[6]}); },
+        [&] { return three(v[4], v[5], v[6]); });
     compare("nbody", rounds, list);
   }
 
@@ -200,12 +258,29 @@ struct Bench {
     const sarek::Vector<float> da(device, a), db(device, b);
     sarek::Vector<float> dc(device, m * n);
     const sarek::Kernel kernel = module.kernel("gemm");
-    const auto launch = [&](const sarek::Kernel& f, const sarek::Vector<float>& va, const sarek::Vector<float>& vb, const sarek::Vector<float>& vc) { f.launch({n / 64, m / 4}, {m, n, k, va, vb, vc}); };
-    list.push_back({"sarek", [] {}, [&] { launch(kernel, da, db, dc); }, [&] { const auto host = dc.to_host(); return bytes_of({&host}); }});
-    add_peers(list, [] {}, [&](const peers::Loops& l) { split(threads, 0, m, [&](auto f, auto e) { l.gemm(f, e, n, k, a.data(), b.data(), c.data()); }); }, [&] { return bytes_of({&c}); });
+    const auto launch = [&](const sarek::Kernel& f, const sarek::Vector<float>& va, const sarek::Vector<float>& vb,
+                            const sarek::Vector<float>& vc) { f.launch({n / 64, m / 4}, {m, n, k, va, vb, vc}); };
+    list.push_back({"sarek", [] {}, [&] { launch(kernel, da, db, dc); },
+                    [&] {
+                      const auto host = dc.to_host();
+                      return bytes_of({&host});
+                    }});
+    add_peers(
+        list, [] {},
+        [&](const peers::Loops& l) { split(threads, 0, m, [&](auto f, auto e) { l.gemm(f, e, n, k, a.data(), b.data(), c.data()); }); },
+        [&] { return bytes_of({&c}); });
     std::vector<sarek::Vector<float>> v;
     std::optional<sarek::Module> cl;
-    add_opencl(list, cl, "gemm", [&](const sarek::Device& d) { for (const std::vector<float>* s : std::initializer_list<const std::vector<float>*>{&a, &b, &c}) v.emplace_back(d, *s); }, [] {}, [&](const sarek::Kernel& f) { launch(f, v[0], v[1], v[2]); }, [&] { const auto host = v[2].to_host(); return bytes_of({&host}); });
+    add_opencl(
+        list, cl, "gemm",
+        [&](const sarek::Device& d) {
+          for (const std::vector<float>* s : std::initializer_list<const std::vector<float>*>{&a, &b, &c}) v.emplace_back(d, *s);
+        },
+        [] {}, [&](const sarek::Kernel& f) { launch(f, v[0], v[1], v[2]); },
+        [&] {
+          const auto host = v[2].to_host();
+          return bytes_of({&host});
+        });
     compare("gemm", rounds, list);
   }
 
@@ -220,26 +295,38 @@ struct Bench {
     const sarek::Vector<std::uint8_t> dd(device, data);
     sarek::Vector<std::uint32_t> dc(device, 256);
     const sarek::Kernel kernel = module.kernel("histogram");
-    list.push_back({"sarek", [&] { dc.write(zeros); }, [&] { kernel.launch({64}, {dd, dc}); }, [&] { const auto host = dc.to_host(); return bytes_of({&host}); }});
-    add_peers(list, [&] { counts = zeros; },
-              [&](const peers::Loops& l) {
-                // Each thread counts for itself, as anybody would write it.
-                std::vector<std::vector<std::uint32_t>> own(static_cast<std::size_t>(threads), zeros);
-                std::atomic<std::size_t> next{0};
-                split(threads, 0, n, [&](auto f, auto e) { l.histogram(f, e, data.data(), own[next++].data()); });
-                for (const auto& o : own)
-                  for (std::size_t i = 0; i < 256; ++i) counts[i] += o[i];
-              },
-              [&] { return bytes_of({&counts}); });
+    list.push_back({"sarek", [&] { dc.write(zeros); }, [&] { kernel.launch({64}, {dd, dc}); },
+                    [&] {
+                      const auto host = dc.to_host();
+                      return bytes_of({&host});
+                    }});
+    add_peers(
+        list, [&] { counts = zeros; },
+        [&](const peers::Loops& l) {
+          // Each thread counts for itself, as anybody would write it.
+          std::vector<std::vector<std::uint32_t>> own(static_cast<std::size_t>(threads), zeros);
+          std::atomic<std::size_t> next{0};
+          split(threads, 0, n, [&](auto f, auto e) { l.histogram(f, e, data.data(), own[next++].data()); });
+          for (const auto& o : own)
+            for (std::size_t i = 0; i < 256; ++i) counts[i] += o[i];
+        },
+        [&] { return bytes_of({&counts}); });
     std::optional<sarek::Vector<std::uint8_t>> cd;
     std::optional<sarek::Vector<std::uint32_t>> cc;
     std::optional<sarek::Module> cl;
-    add_opencl(list, cl, "histogram", [&](const sarek::Device& d) { cd.emplace(d, data), cc.emplace(d, 256); }, [&] { cc->write(zeros); }, [&](const sarek::Kernel& k) { k.launch({64}, {*cd, *cc}); }, [&] { const auto host = cc->to_host(); return bytes_of({&host}); });
+    add_opencl(
+        list, cl, "histogram", [&](const sarek::Device& d) { cd.emplace(d, data), cc.emplace(d, 256); }, [&] { cc->write(zeros); },
+        [&](const sarek::Kernel& k) { k.launch({64}, {*cd, *cc}); },
+        [&] {
+          const auto host = cc->to_host();
+          return bytes_of({&host});
+        });
     compare("histogram", rounds, list);
   }
 
-  void add_opencl(std::vector<Contender>& list, std::optional<sarek::Module>& holder, const char* kernel, const std::function<void(const sarek::Device&)>& make,
-                  const std::function<void()>& prepare, const std::function<void(const sarek::Kernel&)>& run, const std::function<std::vector<unsigned char>()>& results) const {
+  void add_opencl(std::vector<Contender>& list, std::optional<sarek::Module>& holder, const char* kernel,
+                  const std::function<void(const sarek::Device&)>& make, const std::function<void()>& prepare,
+                  const std::function<void(const sarek::Kernel&)>& run, const std::function<std::vector<unsigned char>()>& results) const {
     if (opencl.empty()) return;
     make(opencl[0]);
     holder.emplace(opencl[0], package);
@@ -257,10 +344,8 @@ int main(int argc, char** argv) {
     std::string package = BENCH_PACKAGE;
     int rounds = 7;
     for (int i = 1; i < argc; ++i) {
-      if (std::strcmp(argv[i], "--rounds") == 0 && i + 1 < argc)
-        rounds = std::atoi(argv[++i]);
-      else
-        package = argv[i];
+      if (std::strcmp(argv[i], "--rounds") == 0 && i + 1 < argc) rounds = std::atoi(argv[++i]);
+      else package = argv[i];
     }
     const char* wanted = std::getenv("SAREK_NUM_THREADS");
     const int threads = wanted ? std::atoi(wanted) : static_cast<int>(std::thread::hardware_concurrency());
@@ -268,12 +353,15 @@ int main(int argc, char** argv) {
     Bench bench{device, sarek::Module(device, package), {}, {}, rounds, threads, package};
     bench.peers.push_back({"c++ -O3", peers::contracted()});
     bench.peers.push_back({"c++ exact", peers::exact()});
-    if (!load_ispc(std::getenv("BENCH_ISPC"), "ispc", bench.peers)) std::printf("peer absent: ispc (set BENCH_ISPC; tools/bench builds it when ispc is on PATH)\n");
-    if (!load_ispc(std::getenv("BENCH_ISPC_EXACT"), "ispc exact", bench.peers)) std::printf("peer absent: ispc without contraction (set BENCH_ISPC_EXACT)\n");
+    if (!load_ispc(std::getenv("BENCH_ISPC"), "ispc", bench.peers))
+      std::printf("peer absent: ispc (set BENCH_ISPC; tools/bench builds it when ispc is on PATH)\n");
+    if (!load_ispc(std::getenv("BENCH_ISPC_EXACT"), "ispc exact", bench.peers))
+      std::printf("peer absent: ispc without contraction (set BENCH_ISPC_EXACT)\n");
     for (const sarek::Device& d : sarek::Device::all())
       if (std::string(d.info().target) == "opencl" && bench.opencl.empty()) bench.opencl.push_back(d);
     if (bench.opencl.empty()) std::printf("peer absent: pocl (%s)\n", sarek_driver_absence("opencl"));
-    std::printf("%d threads, best of %d rounds; ratios are peer / sarek, above 1 means that sarek is faster; %s\n", threads, rounds, device.name().c_str());
+    std::printf("%d threads, best of %d rounds; ratios are peer / sarek, above 1 means that sarek is faster; %s\n", threads, rounds,
+                device.name().c_str());
     bench.saxpy();
     bench.mandelbrot();
     bench.stencil();

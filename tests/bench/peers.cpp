@@ -10,7 +10,8 @@ void saxpy(std::int64_t first, std::int64_t last, float a, const float* x, float
   for (std::int64_t i = first; i < last; ++i) y[i] = a * x[i] + y[i];
 }
 
-void mandelbrot(std::int64_t first_row, std::int64_t last_row, int width, float left, float top, float dx, float dy, int limit, std::int32_t* counts) {
+void mandelbrot(std::int64_t first_row, std::int64_t last_row, int width, float left, float top, float dx, float dy, int limit,
+                std::int32_t* counts) {
   for (std::int64_t row = first_row; row < last_row; ++row)
     for (int column = 0; column < width; ++column) {
       const float cx = left + static_cast<float>(column) * dx;
@@ -37,8 +38,8 @@ void stencil(std::int64_t first_row, std::int64_t last_row, int width, float rat
     }
 }
 
-void nbody(std::int64_t first, std::int64_t last, int n, float softening, const float* x, const float* y, const float* z, const float* m, float* ax, float* ay,
-           float* az) {
+void nbody(std::int64_t first, std::int64_t last, int n, float softening, const float* x, const float* y, const float* z, const float* m,
+           float* ax, float* ay, float* az) {
   for (std::int64_t i = first; i < last; ++i) {
     float sx = 0, sy = 0, sz = 0;
     for (int j = 0; j < n; ++j) {

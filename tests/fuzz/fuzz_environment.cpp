@@ -13,7 +13,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Store store({environment, Frameworks::defaults()});
   if (!store.effective("k").budget.grants().empty()) std::abort();
   for (Grant grant : all_grants())
-    if (store.grant(Scope::process(), grant, "why") || store.budget({"k"}).contains(grant) == environment.revoked.contains(grant)) std::abort();
+    if (store.grant(Scope::process(), grant, "why") || store.budget({"k"}).contains(grant) == environment.revoked.contains(grant))
+      std::abort();
   for (Optimisation optimisation : all_optimisations())
     if (is_applied(store.decide(store.effective("k"), optimisation, "Vulkan")) &&
         (environment.disabled.contains(optimisation) ||

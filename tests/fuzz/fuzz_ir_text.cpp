@@ -1,5 +1,5 @@
-// libFuzzer target: any bytes through the reader of the IR's text form. What is read is printed and read again to the same text; what is whole has bounds
-// and proofs; what is broken has failures. Seeds: golden/*.sir and the example in compiler/ir/README.md.
+// libFuzzer target: any bytes through the reader of the IR's text form. What is read is printed and read again to the same text; what is
+// whole has bounds and proofs; what is broken has failures. Seeds: golden/*.sir and the example in compiler/ir/README.md.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

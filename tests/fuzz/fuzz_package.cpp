@@ -1,6 +1,6 @@
-// libFuzzer target: packages. The input is the JSON index and, from its first zero byte on, the blobs; header and checksums are made to fit, so that the fuzzer
-// gets past them. What is read is written again and read to the same; what an index says of IR is given to the interpreter device. Seeds: indexes that
-// sarekc --emit=metadata shows.
+// libFuzzer target: packages. The input is the JSON index and, from its first zero byte on, the blobs; header and checksums are made to
+// fit, so that the fuzzer gets past them. What is read is written again and read to the same; what an index says of IR is given to the
+// interpreter device. Seeds: indexes that sarekc --emit=metadata shows.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// Whole kernels on the OpenCL device against the interpreter: blocks in three dimensions, shared memory and barriers, loops, records, atomics, warp
-// operations through shared memory.
+// Whole kernels on the OpenCL device against the interpreter: blocks in three dimensions, shared memory and barriers, loops, records,
+// atomics, warp operations through shared memory.
 #include <catch2/catch_test_macros.hpp>
 
 #include <numeric>
@@ -35,11 +35,13 @@ std::vector<T> counted(std::size_t n, T first = T{}) {
 /// The interpreter on the program and on what emulate_warps makes of it, and both on the device.
 std::string compare_emulated(const ir::Program& program, Call& call) {
   const ir::Program emulated = passes::emulate_warps(program);
-  if (const std::string faults = spec::describe(emulated, spec::verify_program(emulated)); !faults.empty()) return "malformed: " + faults + ir::print(emulated);
+  if (const std::string faults = spec::describe(emulated, spec::verify_program(emulated)); !faults.empty())
+    return "malformed: " + faults + ir::print(emulated);
   Call again = call, device = call;
   if (std::string error = interpret(program, call); !error.empty()) return "interpreter: " + error;
   if (std::string error = interpret(emulated, again); !error.empty()) return "interpreter, emulated: " + error + ir::print(emulated);
-  if (std::string different = difference(program, call, again); !different.empty()) return "emulated in the interpreter: " + different + "\n" + ir::print(emulated);
+  if (std::string different = difference(program, call, again); !different.empty())
+    return "emulated in the interpreter: " + different + "\n" + ir::print(emulated);
   if (!opencl_device()) return {};
   return compare(program, device);
 }
@@ -75,7 +77,8 @@ TEST_CASE("OpenCL: indices of blocks and grids in three dimensions") {
   for (int axis = 2; axis >= 0; --axis) {
     const NodeId extent = b.op(Op::Mul, {b.num_groups(axis), b.i32(b.program().block[static_cast<std::size_t>(axis)])});
     linear = b.op(Op::Add, {b.op(Op::Mul, {linear, extent}), b.global_id(axis)});
-    code = b.op(Op::Add, {b.op(Op::Mul, {code, b.i32(100)}), b.op(Op::Add, {b.op(Op::Mul, {b.group_id(axis), b.i32(10)}), b.local_id(axis)})});
+    code =
+        b.op(Op::Add, {b.op(Op::Mul, {code, b.i32(100)}), b.op(Op::Add, {b.op(Op::Mul, {b.group_id(axis), b.i32(10)}), b.local_id(axis)})});
   }
   b.store(out, linear, b.op(Op::Add, {b.op(Op::Mul, {code, b.i32(24)}), b.linear_local_id()}));
   Call call;
@@ -221,8 +224,12 @@ TEST_CASE("OpenCL: atomics on floats whose order does not matter (T14)") {
   b.ins(Ins::AtomicAdd, Type::F32, {b.index(out, b.i32(2)), i});
   b.ins(Ins::AtomicSub, Type::F32, {b.index(out, b.i32(3)), i});
   // Zeros of both signs and a NaN that numbers replace.
-  b.ins(Ins::AtomicMax, Type::F32, {b.index(out, b.i32(4)), b.op(Op::Where, {b.op(Op::Cmplt, {lane, b.i32(9)}), b.float_constant(Type::F32, -0.0), b.float_constant(Type::F32, 0.0)})});
-  b.ins(Ins::AtomicMin, Type::F32, {b.index(out, b.i32(5)), b.op(Op::Where, {b.op(Op::Cmplt, {lane, b.i32(9)}), b.float_constant(Type::F32, -0.0), b.float_constant(Type::F32, 0.0)})});
+  b.ins(Ins::AtomicMax, Type::F32,
+        {b.index(out, b.i32(4)),
+         b.op(Op::Where, {b.op(Op::Cmplt, {lane, b.i32(9)}), b.float_constant(Type::F32, -0.0), b.float_constant(Type::F32, 0.0)})});
+  b.ins(Ins::AtomicMin, Type::F32,
+        {b.index(out, b.i32(5)),
+         b.op(Op::Where, {b.op(Op::Cmplt, {lane, b.i32(9)}), b.float_constant(Type::F32, -0.0), b.float_constant(Type::F32, 0.0)})});
   b.ins(Ins::AtomicMin, Type::F32, {b.index(out, b.i32(6)), i});
   b.ins(Ins::AtomicExchange, Type::F32, {b.index(out, b.i32(7)), b.float_constant(Type::F32, 4.5)});
   b.ins(Ins::AtomicMax, Type::F32, {b.index(tile, b.i32(0)), minus});
@@ -247,7 +254,8 @@ namespace {
 /// Every warp operation on values of `type`, one output column each, in the flow that `wrap` makes around it.
 ir::Program all_warp_operations(Type type, std::array<int, 3> block, Type distance_type = Type::I32) {
   ProgramBuilder b("warps", block);
-  const NodeId x = b.buffer_param("x", type, Access::In), d = b.buffer_param("d", distance_type, Access::In), out = b.buffer_param("out", type, Access::Out);
+  const NodeId x = b.buffer_param("x", type, Access::In), d = b.buffer_param("d", distance_type, Access::In),
+               out = b.buffer_param("out", type, Access::Out);
   const NodeId masks = b.buffer_param("masks", Type::U32, Access::Out);
   const int threads = block[0] * block[1] * block[2];
   const NodeId i = b.linear_local_id();
@@ -322,7 +330,8 @@ TEST_CASE("warp operations written out: partial warps and blocks of three dimens
 TEST_CASE("warp operations written out: a block's sum by two rounds of its warps") {
   // The second round runs in one warp only, inside a branch, and in part of it.
   ProgramBuilder b("sum", {128, 1, 1});
-  const NodeId x = b.buffer_param("x", Type::F32, Access::In), out = b.buffer_param("out", Type::F32, Access::InOut), partial = b.shared("partial", Type::F32, 4);
+  const NodeId x = b.buffer_param("x", Type::F32, Access::In), out = b.buffer_param("out", Type::F32, Access::InOut),
+               partial = b.shared("partial", Type::F32, 4);
   const NodeId t = b.local_id(0), lane = b.op(Op::And, {t, b.i32(31)}), warp = b.op(Op::Shr, {t, b.i32(5)});
   const NodeId sum = b.ins(Ins::ReduceAdd, Type::F32, {b.load(x, b.global_id(0))});
   const NodeId leads = b.begin_if(b.op(Op::Cmpeq, {lane, b.i32(0)}));
@@ -341,7 +350,8 @@ TEST_CASE("warp operations written out: a block's sum by two rounds of its warps
   const NodeId inner = b.begin_if(few);
   const NodeId mask = b.ins(Ins::ActiveMask, Type::U32, {});
   const NodeId next = b.ins(Ins::ShuffleDown, Type::F32, {scaled, b.i32(1)});
-  b.op(Op::Store, {place, b.op(Op::Add, {b.op(Op::Add, {b.op(Op::Load, {place}), b.cast(mask, Type::F32)}), b.op(Op::Mul, {next, total})})});
+  b.op(Op::Store,
+       {place, b.op(Op::Add, {b.op(Op::Add, {b.op(Op::Load, {place}), b.cast(mask, Type::F32)}), b.op(Op::Mul, {next, total})})});
   b.end_if(inner);
   b.end_if(first_warp);
   const ir::Program program = b.finish();
@@ -383,7 +393,8 @@ TEST_CASE("warp operations in loops whose turns differ are refused where they mu
   REQUIRE(lowered.error().size() == 1);
   CHECK(lowered.error()[0].kind == DiagnosticKind::MissingCapability);
   CHECK(lowered.error()[0].message ==
-        "kernel `differs` uses warp_reduce_add in a loop whose turns differ between the threads of a block, but OpenCL has no warp operations, and the barriers that "
+        "kernel `differs` uses warp_reduce_add in a loop whose turns differ between the threads of a block, but OpenCL has no warp "
+        "operations, and the barriers that "
         "stand in for them must be reached by the whole block");
   // A target with warp operations of its own takes it.
   CHECK(passes::unemulatable_warps(program, {}).empty());

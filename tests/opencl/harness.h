@@ -1,11 +1,12 @@
-// Runs one program twice, by the reference interpreter as it stands and on the OpenCL device after the whole pipeline and the printer, with the same
-// arguments, and compares the contents of every buffer. No package is written: the driver gets the text and the description that it needs.
+// Runs one program twice, by the reference interpreter as it stands and on the OpenCL device after the whole pipeline and the printer, with
+// the same arguments, and compares the contents of every buffer. No package is written: the driver gets the text and the description that
+// it needs.
 #pragma once
 
 #include <array>
 #include <cstdint>
-#include <cstring>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
@@ -72,7 +73,8 @@ inline std::string interpret(const ir::Program& program, Call& call) {
     if (param.is_buffer) {
       memory[i].resize(value.bytes.size() / 8 + 1);
       if (!value.bytes.empty()) std::memcpy(memory[i].data(), value.bytes.data(), value.bytes.size());
-      launch.arguments.push_back(interp::Argument::buffer(memory[i].data(), static_cast<std::int64_t>(value.bytes.size()) / param.element.size,
+      launch.arguments.push_back(interp::Argument::buffer(memory[i].data(),
+                                                          static_cast<std::int64_t>(value.bytes.size()) / param.element.size,
                                                           static_cast<std::int64_t>(value.bytes.size())));
     } else {
       interp::Argument argument;
@@ -99,7 +101,9 @@ inline Result<Built> build_opencl(const ir::Program& program, int opt_level = 2)
   options.opt_level = opt_level;
   const emit::Dialect& dialect = emit::opencl_dialect();
   const auto lowered = passes::run_pipeline(program, dialect.capabilities, options);
-  if (!lowered) return err((lowered.error().front().kind == DiagnosticKind::MissingCapability ? "refused: " : "pipeline: ") + lowered.error().front().message);
+  if (!lowered)
+    return err((lowered.error().front().kind == DiagnosticKind::MissingCapability ? "refused: " : "pipeline: ") +
+               lowered.error().front().message);
   const ir::Program* list[] = {&*lowered};
   const auto printed = emit::print_clike(dialect, list, {});
   if (!printed) return err("printer: " + printed.error().message);
@@ -110,7 +114,8 @@ inline Result<Built> build_opencl(const ir::Program& program, int opt_level = 2)
   kernel.block = program.block;
   for (const ir::Slot& slot : lowered->slots) {
     const bool is_buffer = slot.kind == ir::Slot::Kind::Buffer;
-    kernel.slots.push_back({is_buffer ? "buffer" : "scalar", is_buffer ? "" : std::string(type_name(slot.type)), slot.name, slot.param, -1, 0});
+    kernel.slots.push_back(
+        {is_buffer ? "buffer" : "scalar", is_buffer ? "" : std::string(type_name(slot.type)), slot.name, slot.param, -1, 0});
     if (slot.kind != ir::Slot::Kind::SharedLength) continue;
     for (const ir::NodeId id : program.body)
       if (const auto* a = program.graph.op(id) == ir::Op::Buffer ? program.graph.arg_as<ir::ParamArg>(id) : nullptr;
@@ -156,20 +161,25 @@ inline std::string run_opencl(const ir::Program& program, const Built& built, Ca
         launch.buffer_bytes[s] = static_cast<std::int64_t>(value.bytes.size());
         break;
       }
-      case ir::Slot::Kind::Scalar: launch.slots[s].bits = call.arguments[param].scalars[s - static_cast<std::size_t>(program.params[param].first_slot)]; break;
+      case ir::Slot::Kind::Scalar:
+        launch.slots[s].bits = call.arguments[param].scalars[s - static_cast<std::size_t>(program.params[param].first_slot)];
+        break;
       case ir::Slot::Kind::Length: {
         const auto of = static_cast<std::size_t>(program.slots[static_cast<std::size_t>(slot.of_slot)].param);
         launch.slots[s].bits = call.arguments[of].bytes.size() / static_cast<std::size_t>(program.params[of].element.size);
         break;
       }
-      case ir::Slot::Kind::NumGroups: launch.slots[s].bits = static_cast<std::uint64_t>(call.grid[static_cast<std::size_t>(slot.axis)]); break;
+      case ir::Slot::Kind::NumGroups:
+        launch.slots[s].bits = static_cast<std::uint64_t>(call.grid[static_cast<std::size_t>(slot.axis)]);
+        break;
       case ir::Slot::Kind::SharedLength: launch.slots[s].bits = static_cast<std::uint64_t>(call.dynamic_shared[shared++]); break;
     }
   }
   if (const auto r = device.launch(*built.kernel, launch); !r) return r.error().message;
   for (std::size_t i = 0; i < storages.size(); ++i)
     if (storages[i])
-      if (const auto r = device.read(*storages[i], 0, call.arguments[i].bytes.data(), call.arguments[i].bytes.size()); !r) return r.error().message;
+      if (const auto r = device.read(*storages[i], 0, call.arguments[i].bytes.data(), call.arguments[i].bytes.size()); !r)
+        return r.error().message;
   return {};
 }
 

@@ -1,4 +1,5 @@
-// Every operation on every type: the OpenCL device against the interpreter, on all pairs of the values at which formulas go wrong and on random ones.
+// Every operation on every type: the OpenCL device against the interpreter, on all pairs of the values at which formulas go wrong and on
+// random ones.
 #include <catch2/catch_test_macros.hpp>
 
 #include <cmath>
@@ -20,7 +21,8 @@ using ir::Type;
 
 namespace {
 
-constexpr Type kNumbers[] = {Type::I8, Type::U8, Type::I16, Type::U16, Type::I32, Type::U32, Type::I64, Type::U64, Type::F16, Type::Bf16, Type::F32, Type::F64};
+constexpr Type kNumbers[] = {Type::I8,  Type::U8,  Type::I16, Type::U16,  Type::I32, Type::U32,
+                             Type::I64, Type::U64, Type::F16, Type::Bf16, Type::F32, Type::F64};
 
 #define NEEDS_OPENCL() \
   if (!opencl_device()) SKIP("no OpenCL device")
@@ -74,15 +76,19 @@ Row instruction(Ins code, int sources) {
 }
 
 std::vector<Row> rows_for(Type type) {
-  std::vector<Row> rows = {binary(Op::Add), binary(Op::Sub), binary(Op::Mul), unary(Op::Neg), binary(Op::Max), instruction(Ins::Min, 2), instruction(Ins::Abs, 1),
-                           ternary(Op::Mulacc), binary(Op::Cmplt), binary(Op::Cmpeq), binary(Op::Cmpne), unary(Op::Trunc)};
-  rows.push_back({"WHERE", [](ProgramBuilder& b, NodeId x, NodeId y, NodeId z) { return b.op(Op::Where, {b.op(Op::Cmplt, {x, y}), z, x}); }});
+  std::vector<Row> rows = {binary(Op::Add),   binary(Op::Sub),          binary(Op::Mul),          unary(Op::Neg),
+                           binary(Op::Max),   instruction(Ins::Min, 2), instruction(Ins::Abs, 1), ternary(Op::Mulacc),
+                           binary(Op::Cmplt), binary(Op::Cmpeq),        binary(Op::Cmpne),        unary(Op::Trunc)};
+  rows.push_back(
+      {"WHERE", [](ProgramBuilder& b, NodeId x, NodeId y, NodeId z) { return b.op(Op::Where, {b.op(Op::Cmplt, {x, y}), z, x}); }});
   if (ir::is_float(type)) {
-    for (const Row& r : {binary(Op::Fdiv), unary(Op::Sqrt), unary(Op::Reciprocal), instruction(Ins::Floor, 1), instruction(Ins::Ceil, 1), instruction(Ins::Round, 1), instruction(Ins::Copysign, 2)})
+    for (const Row& r : {binary(Op::Fdiv), unary(Op::Sqrt), unary(Op::Reciprocal), instruction(Ins::Floor, 1), instruction(Ins::Ceil, 1),
+                         instruction(Ins::Round, 1), instruction(Ins::Copysign, 2)})
       rows.push_back(r);
   } else {
-    for (const Row& r : {binary(Op::Cdiv), binary(Op::Cmod), binary(Op::Floordiv), binary(Op::Floormod), binary(Op::Shl), binary(Op::Shr), binary(Op::Xor), binary(Op::Or),
-                         binary(Op::And), instruction(Ins::Clz, 1), instruction(Ins::Ctz, 1), instruction(Ins::Popcount, 1), instruction(Ins::MulHigh, 2)})
+    for (const Row& r : {binary(Op::Cdiv), binary(Op::Cmod), binary(Op::Floordiv), binary(Op::Floormod), binary(Op::Shl), binary(Op::Shr),
+                         binary(Op::Xor), binary(Op::Or), binary(Op::And), instruction(Ins::Clz, 1), instruction(Ins::Ctz, 1),
+                         instruction(Ins::Popcount, 1), instruction(Ins::MulHigh, 2)})
       rows.push_back(r);
     if (type == Type::U64) rows.push_back(binary(Op::Threefry));
   }
@@ -118,13 +124,14 @@ std::string check_rows(Type type, const std::vector<Row>& rows, std::size_t rand
   // Which operands?
   const std::size_t at = std::stoul(different.substr(different.find('[') + 1));
   char text[120];
-  std::snprintf(text, sizeof text, " (operands %#llx %#llx %#llx)", static_cast<unsigned long long>(columns[0][at]), static_cast<unsigned long long>(columns[1][at]),
-                static_cast<unsigned long long>(columns[2][at]));
+  std::snprintf(text, sizeof text, " (operands %#llx %#llx %#llx)", static_cast<unsigned long long>(columns[0][at]),
+                static_cast<unsigned long long>(columns[1][at]), static_cast<unsigned long long>(columns[2][at]));
   return different.substr(0, different.find('\n')) + text + different.substr(different.find('\n'));
 }
 
 /// f(x...) once, on scalars passed as arguments.
-std::uint64_t once(Type type, const std::vector<std::uint64_t>& arguments, const std::function<NodeId(ProgramBuilder&, const std::vector<NodeId>&)>& formula) {
+std::uint64_t once(Type type, const std::vector<std::uint64_t>& arguments,
+                   const std::function<NodeId(ProgramBuilder&, const std::vector<NodeId>&)>& formula) {
   const ir::Program program = passes::test::formula_kernel(std::vector<Type>(arguments.size(), type), formula);
   Call call;
   for (const std::uint64_t a : arguments) call.arguments.push_back(scalar_of(a));
@@ -148,7 +155,10 @@ TEST_CASE("OpenCL: every operation on every type has the interpreter's bits") {
 
 TEST_CASE("OpenCL: Bool operations") {
   NEEDS_OPENCL();
-  CHECK(check_rows(Type::Bool, {binary(Op::And), binary(Op::Or), binary(Op::Xor), binary(Op::Cmpne), binary(Op::Cmpeq), binary(Op::Cmplt), binary(Op::Max), ternary(Op::Where)}, 0) == "");
+  CHECK(check_rows(Type::Bool,
+                   {binary(Op::And), binary(Op::Or), binary(Op::Xor), binary(Op::Cmpne), binary(Op::Cmpeq), binary(Op::Cmplt),
+                    binary(Op::Max), ternary(Op::Where)},
+                   0) == "");
 }
 
 TEST_CASE("OpenCL: every conversion between types has the interpreter's bits") {
@@ -156,15 +166,19 @@ TEST_CASE("OpenCL: every conversion between types has the interpreter's bits") {
   for (const Type from : kNumbers) {
     std::vector<Row> rows;
     for (const Type to : kNumbers)
-      if (to != from) rows.push_back({"to_" + std::string(type_name(to)), [to](ProgramBuilder& b, NodeId x, NodeId, NodeId) { return b.cast(x, to); }});
+      if (to != from)
+        rows.push_back({"to_" + std::string(type_name(to)), [to](ProgramBuilder& b, NodeId x, NodeId, NodeId) { return b.cast(x, to); }});
     rows.push_back({"to_bool", [](ProgramBuilder& b, NodeId x, NodeId, NodeId) { return b.cast(x, Type::Bool); }});
     for (const Type to : kNumbers)
-      if (to != from && type_bits(to) == type_bits(from)) rows.push_back({"as_" + std::string(type_name(to)), [to](ProgramBuilder& b, NodeId x, NodeId, NodeId) { return b.bitcast(x, to); }});
+      if (to != from && type_bits(to) == type_bits(from))
+        rows.push_back(
+            {"as_" + std::string(type_name(to)), [to](ProgramBuilder& b, NodeId x, NodeId, NodeId) { return b.bitcast(x, to); }});
     INFO(type_name(from));
     CHECK(check_rows(from, rows, 3000) == "");
   }
   std::vector<Row> rows;
-  for (const Type to : kNumbers) rows.push_back({"to_" + std::string(type_name(to)), [to](ProgramBuilder& b, NodeId x, NodeId, NodeId) { return b.cast(x, to); }});
+  for (const Type to : kNumbers)
+    rows.push_back({"to_" + std::string(type_name(to)), [to](ProgramBuilder& b, NodeId x, NodeId, NodeId) { return b.cast(x, to); }});
   CHECK(check_rows(Type::Bool, rows, 0) == "");
 }
 
@@ -180,9 +194,10 @@ TEST_CASE("OpenCL: products and sums are not contracted (T1, T3, T6, T11)") {
           const NodeId quotient = b.op(Op::Fdiv, {b.float_constant(Type::F32, -0.25), x[0]});
           return b.op(Op::Sqrt, {b.op(Op::Add, {b.op(Op::Mul, {quotient, x[0]}), b.float_constant(Type::F32, 0.25)})});
         }) == 0);
-  CHECK(once(Type::F32, {numeric::bits(1e8f), numeric::bits(1.0f), numeric::bits(-1e8f), numeric::bits(1.0f)}, [](ProgramBuilder& b, const std::vector<NodeId>& x) {
-          return b.op(Op::Add, {b.op(Op::Add, {b.op(Op::Add, {x[0], x[1]}), x[2]}), x[3]});
-        }) == 0x3f800000);
+  CHECK(once(Type::F32, {numeric::bits(1e8f), numeric::bits(1.0f), numeric::bits(-1e8f), numeric::bits(1.0f)},
+             [](ProgramBuilder& b, const std::vector<NodeId>& x) {
+               return b.op(Op::Add, {b.op(Op::Add, {b.op(Op::Add, {x[0], x[1]}), x[2]}), x[3]});
+             }) == 0x3f800000);
 }
 
 TEST_CASE("OpenCL: narrowing pairs stay, and round once (T8, T9, T10)") {
@@ -190,7 +205,8 @@ TEST_CASE("OpenCL: narrowing pairs stay, and round once (T8, T9, T10)") {
   const auto by_bf16 = [](ProgramBuilder& b, const std::vector<NodeId>& x) { return b.cast(b.cast(x[0], Type::Bf16), Type::F32); };
   CHECK(once(Type::F32, {0x3f8147ae}, by_bf16) == 0x3f810000);
   CHECK(once(Type::F32, {numeric::bits(70000.0f)}, by_bf16) == 0x47890000);
-  CHECK(once(Type::F32, {numeric::bits(65536.0f)}, [](ProgramBuilder& b, const std::vector<NodeId>& x) { return b.cast(x[0], Type::F16); }) == 0x7c00);
+  CHECK(once(Type::F32, {numeric::bits(65536.0f)},
+             [](ProgramBuilder& b, const std::vector<NodeId>& x) { return b.cast(x[0], Type::F16); }) == 0x7c00);
   CHECK(once(Type::F16, {numeric::f16_from(0.1)}, [](ProgramBuilder& b, const std::vector<NodeId>& x) {
           const NodeId sum = b.reg("sum", Type::F16);
           b.set(sum, b.float_constant(Type::F16, 0));
@@ -203,10 +219,13 @@ TEST_CASE("OpenCL: narrowing pairs stay, and round once (T8, T9, T10)") {
 
 TEST_CASE("OpenCL: denormals are kept (T13)") {
   NEEDS_OPENCL();
-  CHECK(once(Type::F32, {0x80000001}, [](ProgramBuilder& b, const std::vector<NodeId>& x) { return b.ins(Ins::Abs, Type::F32, {x[0]}); }) == 1);
+  CHECK(once(Type::F32, {0x80000001}, [](ProgramBuilder& b, const std::vector<NodeId>& x) { return b.ins(Ins::Abs, Type::F32, {x[0]}); }) ==
+        1);
   // The factor is an argument: nothing may simplify the product away.
-  CHECK(once(Type::F32, {0x00000001, 0x3f800000}, [](ProgramBuilder& b, const std::vector<NodeId>& x) { return b.op(Op::Mul, {x[0], x[1]}); }) == 1);
-  CHECK(once(Type::F32, {0x00800000, 0x3f000000}, [](ProgramBuilder& b, const std::vector<NodeId>& x) { return b.op(Op::Mul, {x[0], x[1]}); }) == 0x00400000);
+  CHECK(once(Type::F32, {0x00000001, 0x3f800000},
+             [](ProgramBuilder& b, const std::vector<NodeId>& x) { return b.op(Op::Mul, {x[0], x[1]}); }) == 1);
+  CHECK(once(Type::F32, {0x00800000, 0x3f000000},
+             [](ProgramBuilder& b, const std::vector<NodeId>& x) { return b.op(Op::Mul, {x[0], x[1]}); }) == 0x00400000);
 }
 
 TEST_CASE("OpenCL: integer operations that C leaves open (T22)") {
@@ -222,7 +241,8 @@ TEST_CASE("OpenCL: integer operations that C leaves open (T22)") {
 
 TEST_CASE("OpenCL: literals arrive with all their bits (T27)") {
   NEEDS_OPENCL();
-  const std::vector<float> floats = {0.1f, 3.4028235e38f, 1e-45f, -0.0f, HUGE_VALF, -HUGE_VALF, std::nanf(""), 1.17549435e-38f, -16777217.0f, 0.33333334f};
+  const std::vector<float> floats = {0.1f,       3.4028235e38f, 1e-45f,          -0.0f,        HUGE_VALF,
+                                     -HUGE_VALF, std::nanf(""), 1.17549435e-38f, -16777217.0f, 0.33333334f};
   ProgramBuilder b("literals");
   const NodeId out = b.buffer_param("out", Type::F32, Access::Out), doubles = b.buffer_param("doubles", Type::F64, Access::Out);
   const NodeId longs = b.buffer_param("longs", Type::I64, Access::Out);
@@ -237,5 +257,6 @@ TEST_CASE("OpenCL: literals arrive with all their bits (T27)") {
   call.arguments = {zeros(Type::F32, floats.size()), zeros(Type::F64, floats.size()), zeros(Type::I64, 3)};
   CHECK(compare(b.finish(), call) == "");
   const auto seen = elements_of<std::uint32_t>(call.arguments[0]);
-  for (std::size_t i = 0; i < floats.size(); ++i) CHECK(ir::canonical_nan(Type::F32, seen[i]) == ir::canonical_nan(Type::F32, numeric::bits(floats[i])));
+  for (std::size_t i = 0; i < floats.size(); ++i)
+    CHECK(ir::canonical_nan(Type::F32, seen[i]) == ir::canonical_nan(Type::F32, numeric::bits(floats[i])));
 }

@@ -25,7 +25,8 @@ ExplainReport make_report() {
     for (const char* backend : {"Vulkan", "HIP", "Native"})
       store.report({kernel, backend, Optimisation::EpilogueFusion, store.decide(effective, Optimisation::EpilogueFusion, backend)});
     store.report({kernel, "CUDA:0", Optimisation::MatrixRewrite,
-                  store.decide_needing(effective, Optimisation::MatrixRewrite, {Deviation::accumulation_order()}, "16x16x16 f16, \u00e9 \xF0\x9F\x8E\xBC")});
+                  store.decide_needing(effective, Optimisation::MatrixRewrite, {Deviation::accumulation_order()},
+                                       "16x16x16 f16, \u00e9 \xF0\x9F\x8E\xBC")});
     store.report({kernel, "CUDA:1", Optimisation::MatrixRewrite,
                   store.decide_needing(effective, Optimisation::MatrixRewrite, {Deviation::operand_rounding(OperandPrecision::Bf16)})});
     store.report({kernel, "gen:cuda-c", Optimisation::NarrowingProof, store.decide_narrowing(effective, "x < 2 && y > 1")});

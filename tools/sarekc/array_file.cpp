@@ -67,7 +67,8 @@ std::vector<std::uint8_t> grey(const Array& array) {
     if (std::isfinite(v)) low = std::min<double>(low, v), high = std::max<double>(high, v);
   std::vector<std::uint8_t> out;
   out.reserve(values.size());
-  for (const Float v : values) out.push_back(std::isnan(v) || !(high > low) ? std::uint8_t{0} : to_byte((static_cast<double>(v) - low) / (high - low)));
+  for (const Float v : values)
+    out.push_back(std::isnan(v) || !(high > low) ? std::uint8_t{0} : to_byte((static_cast<double>(v) - low) / (high - low)));
   return out;
 }
 
@@ -115,7 +116,8 @@ Result<Array> parse_npy(const std::vector<std::uint8_t>& bytes) {
   std::int64_t total = scalar_bytes(array.type);
   for (const std::int64_t extent : array.shape)
     if (__builtin_mul_overflow(total, extent, &total)) return err("the .npy header's shape is absurd");
-  if (bytes.size() - prefix - length != static_cast<std::size_t>(total)) return err("the .npy file has not as many bytes as its shape says");
+  if (bytes.size() - prefix - length != static_cast<std::size_t>(total))
+    return err("the .npy file has not as many bytes as its shape says");
   array.bytes.assign(bytes.begin() + static_cast<std::ptrdiff_t>(prefix + length), bytes.end());
   return array;
 }
@@ -138,7 +140,8 @@ std::vector<std::uint8_t> format_npy(const Array& array) {
   // Magic, version and length take 10 bytes; the data starts at a multiple of 64.
   header.append((64 - (10 + header.size() + 1) % 64) % 64, ' ');
   header += '\n';
-  std::vector<std::uint8_t> out = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, static_cast<std::uint8_t>(header.size()), static_cast<std::uint8_t>(header.size() >> 8)};
+  std::vector<std::uint8_t> out = {
+      0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, static_cast<std::uint8_t>(header.size()), static_cast<std::uint8_t>(header.size() >> 8)};
   out.reserve(out.size() + header.size() + array.bytes.size());
   for (const char c : header) out.push_back(static_cast<std::uint8_t>(c));
   out.insert(out.end(), array.bytes.begin(), array.bytes.end());
@@ -164,7 +167,8 @@ Result<Unit> write_raw(const std::string& path, const Array& array) { return wri
 
 Result<Unit> write_png(const std::string& path, const Array& array, std::int64_t width, std::int64_t height) {
   constexpr std::int64_t kMaxExtent = 1 << 20;
-  if (width < 1 || height < 1 || width > kMaxExtent || height > kMaxExtent) return err("a picture of " + std::to_string(width) + " x " + std::to_string(height) + " cannot be");
+  if (width < 1 || height < 1 || width > kMaxExtent || height > kMaxExtent)
+    return err("a picture of " + std::to_string(width) + " x " + std::to_string(height) + " cannot be");
   const std::int64_t pixels = width * height;
   std::vector<std::uint8_t> samples = array.bytes;
   png_uint_32 format = PNG_FORMAT_GRAY;
@@ -183,13 +187,16 @@ Result<Unit> write_png(const std::string& path, const Array& array, std::int64_t
   } else {
     return err("a picture cannot be made of `" + array.type + "`; u8, u32, f32 and f64 can");
   }
-  if (array.count() != wanted) return err("a picture of " + std::to_string(width) + " x " + std::to_string(height) + " needs other than " + std::to_string(array.count()) + " elements");
+  if (array.count() != wanted)
+    return err("a picture of " + std::to_string(width) + " x " + std::to_string(height) + " needs other than " +
+               std::to_string(array.count()) + " elements");
   png_image image{};
   image.version = PNG_IMAGE_VERSION;
   image.width = static_cast<png_uint_32>(width);
   image.height = static_cast<png_uint_32>(height);
   image.format = format;
-  if (!png_image_write_to_file(&image, path.c_str(), 0, samples.data(), 0, nullptr)) return err("cannot write `" + path + "`: " + image.message);
+  if (!png_image_write_to_file(&image, path.c_str(), 0, samples.data(), 0, nullptr))
+    return err("cannot write `" + path + "`: " + image.message);
   return Unit{};
 }
 

@@ -1,5 +1,5 @@
-// Arrays in files: NumPy's .npy (version 1.0 to 3.0, C order, little endian), raw .bin, and PNG for results that are pictures. Knows neither
-// kernels nor devices.
+// Arrays in files: NumPy's .npy (version 1.0 to 3.0, C order, little endian), raw .bin, and PNG for results that are pictures. Knows
+// neither kernels nor devices.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +36,8 @@ std::vector<std::uint8_t> format_npy(const Array& array);
 Result<Array> read_raw(const std::string& path, const std::string& type);
 Result<Unit> write_raw(const std::string& path, const Array& array);
 
-/// Writes a picture of `width` x `height`. u8 elements: 1 (grey), 3 (RGB) or 4 (RGBA) a pixel; u32 elements: 0xAABBGGRR a pixel; f32 and f64:
-/// one a pixel, the finite range mapped to grey from black to white.
+/// Writes a picture of `width` x `height`. u8 elements: 1 (grey), 3 (RGB) or 4 (RGBA) a pixel; u32 elements: 0xAABBGGRR a pixel; f32 and
+/// f64: one a pixel, the finite range mapped to grey from black to white.
 Result<Unit> write_png(const std::string& path, const Array& array, std::int64_t width, std::int64_t height);
 
 Result<std::vector<std::uint8_t>> read_file(const std::string& path);

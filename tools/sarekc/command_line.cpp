@@ -25,10 +25,8 @@ std::vector<std::string> words_of(const std::string& text) {
       word += text[++i];
       in_word = true;
     } else if (quote != '\0') {
-      if (c == quote)
-        quote = '\0';
-      else
-        word += c;
+      if (c == quote) quote = '\0';
+      else word += c;
     } else if (c == '"' || c == '\'') {
       quote = c;
       in_word = true;
@@ -79,10 +77,8 @@ Result<WarningOptions> warning_options(const std::vector<std::string>& names) {
       const std::string kind_text = off ? name.substr(3) : name;
       const std::optional<DiagnosticKind> kind = kind_by_name(kind_text);
       if (!kind || default_severity(*kind) != Severity::Warning) return err("there is no warning `" + kind_text + "`");
-      if (off)
-        options.disabled.insert(*kind);
-      else
-        options.disabled.erase(*kind);
+      if (off) options.disabled.insert(*kind);
+      else options.disabled.erase(*kind);
     }
   }
   return options;

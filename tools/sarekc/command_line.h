@@ -17,8 +17,8 @@ inline constexpr int kUsage = 2;
 inline constexpr int kEnvironment = 3;
 inline constexpr int kCompilerFault = 70;
 
-/// argv without the program's name, with @FILE replaced by the words of the file (quotes group) and -MD, -MF, -MT, -M turned into long options.
-/// Errors: a response file that cannot be read or that includes itself.
+/// argv without the program's name, with @FILE replaced by the words of the file (quotes group) and -MD, -MF, -MT, -M turned into long
+/// options. Errors: a response file that cannot be read or that includes itself.
 Result<std::vector<std::string>> expand_arguments(int argc, char** argv);
 
 /// The options of a compile, bound to an app.

@@ -29,9 +29,15 @@ struct OutputOptions {
 
 const std::map<std::string, std::pair<driver::Emit, const char*>>& emit_kinds() {
   static const std::map<std::string, std::pair<driver::Emit, const char*>> kinds = {
-      {"package", {driver::Emit::Package, ".sarek.pkg"}}, {"source", {driver::Emit::Source, nullptr}}, {"ir", {driver::Emit::Ir, nullptr}},
-      {"ast", {driver::Emit::Ast, nullptr}},              {"asm", {driver::Emit::Asm, nullptr}},       {"llvm-ir", {driver::Emit::LlvmIr, nullptr}},
-      {"object", {driver::Emit::Object, ".o"}},           {"header", {driver::Emit::Header, ".sarek.hpp"}}, {"metadata", {driver::Emit::Metadata, nullptr}},
+      {"package", {driver::Emit::Package, ".sarek.pkg"}},
+      {"source", {driver::Emit::Source, nullptr}},
+      {"ir", {driver::Emit::Ir, nullptr}},
+      {"ast", {driver::Emit::Ast, nullptr}},
+      {"asm", {driver::Emit::Asm, nullptr}},
+      {"llvm-ir", {driver::Emit::LlvmIr, nullptr}},
+      {"object", {driver::Emit::Object, ".o"}},
+      {"header", {driver::Emit::Header, ".sarek.hpp"}},
+      {"metadata", {driver::Emit::Metadata, nullptr}},
   };
   return kinds;
 }
@@ -134,11 +140,15 @@ int compile_verb(std::vector<std::string> words) {
   compile.add_to(app, true);
   std::vector<std::string> kinds;
   for (const auto& [name, row] : emit_kinds()) kinds.push_back(name);
-  app.add_option("-o", o.output, "output; - is standard output (default: INPUT with the extension of its kind; text goes to standard output)");
+  app.add_option("-o", o.output,
+                 "output; - is standard output (default: INPUT with the extension of its kind; text goes to standard output)");
   app.add_option("--emit", o.emit, "package, source, ir, ast, asm, llvm-ir, object, header or metadata")->check(CLI::IsMember(kinds));
   app.add_option("--header", o.header, "write the C++ header of the kernels too");
   app.add_option("--namespace", o.name_space, "namespace of the header (default: from the input's name)");
-  app.add_option("--explain", o.explain, "report every decision of the policy: text, json, sarif or html")->expected(0, 1)->default_str("text")->check(CLI::IsMember({"text", "json", "sarif", "html", ""}));
+  app.add_option("--explain", o.explain, "report every decision of the policy: text, json, sarif or html")
+      ->expected(0, 1)
+      ->default_str("text")
+      ->check(CLI::IsMember({"text", "json", "sarif", "html", ""}));
   app.add_option("--explain-file", o.explain_file, "where the report goes (default: standard error for text, else standard output)");
   app.add_option("--dump-after", o.dump_after, "print the IR after this pass to standard error");
   app.add_option("--stop-after", o.stop_after, "stop after this pass; the output is the IR");

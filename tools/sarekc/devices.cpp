@@ -17,8 +17,9 @@ int devices_verb(std::vector<std::string> words) {
   for (const auto& handle : runtime::devices()) {
     const runtime::DeviceInfo& d = handle->driver->info();
     if (json) {
-      std::cout << (first ? "\n " : ",\n ") << "{\"id\":" << json_quote(d.id) << ",\"target\":" << json_quote(d.target) << ",\"framework\":" << json_quote(d.framework)
-                << ",\"name\":" << json_quote(d.name) << ",\"compute_units\":" << d.compute_units << ",\"max_block_threads\":" << d.max_block_threads
+      std::cout << (first ? "\n " : ",\n ") << "{\"id\":" << json_quote(d.id) << ",\"target\":" << json_quote(d.target)
+                << ",\"framework\":" << json_quote(d.framework) << ",\"name\":" << json_quote(d.name)
+                << ",\"compute_units\":" << d.compute_units << ",\"max_block_threads\":" << d.max_block_threads
                 << ",\"max_shared_bytes\":" << d.max_shared_bytes << ",\"capabilities\":[";
       for (std::size_t i = 0; i < d.capabilities.size(); ++i) std::cout << (i ? "," : "") << json_quote(d.capabilities[i]);
       std::cout << "]}";

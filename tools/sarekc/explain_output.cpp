@@ -32,14 +32,10 @@ Result<Unit> write_explain(const driver::Compilation& compilation, const std::st
   if (format.empty()) return Unit{};
   const policy::ExplainReport report = make_report(compilation);
   std::string text;
-  if (format == "json")
-    text = policy::report_as_json(report);
-  else if (format == "sarif")
-    text = policy::report_as_sarif(report);
-  else if (format == "html")
-    text = policy::report_as_html(report);
-  else
-    text = policy::report_as_text(report);
+  if (format == "json") text = policy::report_as_json(report);
+  else if (format == "sarif") text = policy::report_as_sarif(report);
+  else if (format == "html") text = policy::report_as_html(report);
+  else text = policy::report_as_text(report);
   if (!path.empty() && path != "-") return write_file(path, text.data(), text.size());
   (format == "text" && path.empty() ? std::cerr : std::cout) << text;
   // For a reader at the terminal: what to type where a grant would help.

@@ -18,8 +18,10 @@ struct VectorDeleter {
 };
 
 sarek_type type_of(const artifact::Param& param) {
-  constexpr std::pair<const char*, sarek_type> kTypes[] = {{"bool", SAREK_BOOL}, {"i8", SAREK_I8},   {"u8", SAREK_U8},   {"i16", SAREK_I16},   {"u16", SAREK_U16}, {"i32", SAREK_I32}, {"u32", SAREK_U32},
-                                                           {"i64", SAREK_I64},   {"u64", SAREK_U64}, {"f16", SAREK_F16}, {"bf16", SAREK_BF16}, {"f32", SAREK_F32}, {"f64", SAREK_F64}};
+  constexpr std::pair<const char*, sarek_type> kTypes[] = {
+      {"bool", SAREK_BOOL}, {"i8", SAREK_I8},   {"u8", SAREK_U8},   {"i16", SAREK_I16}, {"u16", SAREK_U16},
+      {"i32", SAREK_I32},   {"u32", SAREK_U32}, {"i64", SAREK_I64}, {"u64", SAREK_U64}, {"f16", SAREK_F16},
+      {"bf16", SAREK_BF16}, {"f32", SAREK_F32}, {"f64", SAREK_F64}};
   for (const auto& [name, type] : kTypes)
     if (param.type == name) return type;
   return SAREK_BYTES;
@@ -29,8 +31,8 @@ sarek_type type_of(const artifact::Param& param) {
 
 std::string target_of(const std::string& device) { return device.substr(0, device.find(':')); }
 
-Result<LaunchOutcome, RunFault> run_kernel(const std::vector<std::uint8_t>& package, const std::string& device, const artifact::Kernel& kernel,
-                                           const LaunchPlan& plan) {
+Result<LaunchOutcome, RunFault> run_kernel(const std::vector<std::uint8_t>& package, const std::string& device,
+                                           const artifact::Kernel& kernel, const LaunchPlan& plan) {
   const auto failed = [](sarek_status status) { return ErrorHolder<RunFault>{{status, sarek_last_error()}}; };
   sarek_device* on = nullptr;
   if (const sarek_status s = sarek_device_open(device.c_str(), &on); s != SAREK_OK) return failed(s);
@@ -60,7 +62,8 @@ Result<LaunchOutcome, RunFault> run_kernel(const std::vector<std::uint8_t>& pack
   outcome.variant = sarek_kernel_variant(ready);
   for (int r = 0; r < std::max(1, plan.repeat); ++r) {
     const auto start = std::chrono::steady_clock::now();
-    const sarek_status s = sarek_launch(ready, plan.grid.data(), arguments.data(), arguments.size(), plan.dynamic_shared.data(), plan.dynamic_shared.size());
+    const sarek_status s =
+        sarek_launch(ready, plan.grid.data(), arguments.data(), arguments.size(), plan.dynamic_shared.data(), plan.dynamic_shared.size());
     const double took = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     if (s != SAREK_OK) return failed(s);
     outcome.best_milliseconds = r == 0 ? took : std::min(outcome.best_milliseconds, took);
@@ -69,13 +72,15 @@ Result<LaunchOutcome, RunFault> run_kernel(const std::vector<std::uint8_t>& pack
   for (std::size_t i = 0; i < kernel.params.size(); ++i) {
     if (!vectors[i]) continue;
     std::vector<std::uint8_t>& bytes = outcome.arguments[i].bytes;
-    if (const sarek_status s = sarek_vector_read(vectors[i].get(), 0, sarek_vector_count(vectors[i].get()), bytes.data()); s != SAREK_OK) return failed(s);
+    if (const sarek_status s = sarek_vector_read(vectors[i].get(), 0, sarek_vector_count(vectors[i].get()), bytes.data()); s != SAREK_OK)
+      return failed(s);
   }
   return outcome;
 }
 
-std::vector<Difference> compare_results(const artifact::Kernel& kernel, const std::vector<ArgumentValue>& left, const std::vector<ArgumentValue>& right,
-                                        std::size_t limit, std::int64_t& count, std::int64_t& compared) {
+std::vector<Difference> compare_results(const artifact::Kernel& kernel, const std::vector<ArgumentValue>& left,
+                                        const std::vector<ArgumentValue>& right, std::size_t limit, std::int64_t& count,
+                                        std::int64_t& compared) {
   std::vector<Difference> differences;
   for (std::size_t p = 0; p < kernel.params.size(); ++p) {
     const artifact::Param& param = kernel.params[p];
@@ -88,7 +93,8 @@ std::vector<Difference> compare_results(const artifact::Kernel& kernel, const st
         const std::uint8_t* b = right[p].bytes.data() + at;
         ++compared;
         if (same_value(field.type, a, b)) continue;
-        if (++count <= static_cast<std::int64_t>(limit)) differences.push_back({p, e, field.path, format_scalar(field.type, a), format_scalar(field.type, b)});
+        if (++count <= static_cast<std::int64_t>(limit))
+          differences.push_back({p, e, field.path, format_scalar(field.type, a), format_scalar(field.type, b)});
       }
   }
   return differences;

@@ -36,8 +36,8 @@ struct RunFault {
 };
 
 /// Loads the package on the device and launches. The package must hold a variant for the device.
-Result<LaunchOutcome, RunFault> run_kernel(const std::vector<std::uint8_t>& package, const std::string& device, const artifact::Kernel& kernel,
-                                           const LaunchPlan& plan);
+Result<LaunchOutcome, RunFault> run_kernel(const std::vector<std::uint8_t>& package, const std::string& device,
+                                           const artifact::Kernel& kernel, const LaunchPlan& plan);
 
 /// The target that a device id or target name runs: "native:0" gives "native".
 std::string target_of(const std::string& device);
@@ -46,11 +46,12 @@ std::string target_of(const std::string& device);
 struct Difference {
   std::size_t param = 0;
   std::int64_t element = 0;
-  std::string path;  // of the field; empty for scalars
+  std::string path;         // of the field; empty for scalars
   std::string left, right;  // as text
 };
 /// Compares the buffers of two results. At most `limit` differences are described; `count` is their number.
-std::vector<Difference> compare_results(const artifact::Kernel& kernel, const std::vector<ArgumentValue>& left, const std::vector<ArgumentValue>& right,
-                                        std::size_t limit, std::int64_t& count, std::int64_t& compared);
+std::vector<Difference> compare_results(const artifact::Kernel& kernel, const std::vector<ArgumentValue>& left,
+                                        const std::vector<ArgumentValue>& right, std::size_t limit, std::int64_t& count,
+                                        std::int64_t& compared);
 
 }  // namespace sarek::tool

@@ -27,8 +27,9 @@ const std::map<std::string, std::pair<Verb, const char*>>& verbs() {
 int usage() {
   std::cout << "usage: sarekc [VERB] [OPTIONS] INPUT...\n\nverbs:\n";
   for (const auto& [name, verb] : verbs()) std::cout << "  " << name << std::string(10 - name.size(), ' ') << verb.second << "\n";
-  std::cout << "\n`sarekc VERB --help` lists a verb's options; `sarekc compile --help` those of a compile.\n"
-               "Exit status: 0 done, 1 the input has errors, 2 the command line is wrong, 3 an environment fault, 70 a fault of the compiler.\n";
+  std::cout
+      << "\n`sarekc VERB --help` lists a verb's options; `sarekc compile --help` those of a compile.\n"
+         "Exit status: 0 done, 1 the input has errors, 2 the command line is wrong, 3 an environment fault, 70 a fault of the compiler.\n";
   return sarek::tool::kDone;
 }
 

@@ -120,7 +120,8 @@ int add(const PolicyOptions& o) {
   }
   // Written aside and renamed: a full disk leaves the old manifest whole.
   const std::string scratch = path + ".tmp";
-  if (const Result<Unit> r = write_file(scratch, edit.text->data(), edit.text->size()); !r) return complain(kEnvironment, r.error().message);
+  if (const Result<Unit> r = write_file(scratch, edit.text->data(), edit.text->size()); !r)
+    return complain(kEnvironment, r.error().message);
   if (std::rename(scratch.c_str(), path.c_str()) != 0) return complain(kEnvironment, "cannot write `" + path + "`");
   std::cout << "added to " << path << ": " << policy::manifest_entry_text(scope, *grant, o.reason) << "\n";
   return kDone;
@@ -132,7 +133,9 @@ int policy_verb(std::vector<std::string> words) {
   CLI::App app("checks, shows, compares or edits a policy manifest", "sarekc policy");
   app.require_subcommand(1);
   PolicyOptions o;
-  const auto with_manifest = [&](CLI::App& sub) { sub.add_option("--policy", o.manifest, "the manifest (default: sarek.policy.json here or above)"); };
+  const auto with_manifest = [&](CLI::App& sub) {
+    sub.add_option("--policy", o.manifest, "the manifest (default: sarek.policy.json here or above)");
+  };
   CLI::App& checked = *app.add_subcommand("check", "report what is wrong with a manifest; exit 1 when something is");
   checked.add_option("INPUT", o.inputs, "sources whose kernels the manifest may name");
   checked.add_flag("--werror", o.werror, "warnings fail too");

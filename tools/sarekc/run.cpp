@@ -55,7 +55,8 @@ Result<const artifact::Kernel*> pick_kernel(const artifact::Package& package, co
     if (k.name == name) return &k;
     names += (names.empty() ? "" : ", ") + k.name;
   }
-  return err(name.empty() ? "the module has several kernels, name one: " + names : "the module has no kernel `" + name + "`; it has " + (names.empty() ? "none" : names));
+  return err(name.empty() ? "the module has several kernels, name one: " + names
+                          : "the module has no kernel `" + name + "`; it has " + (names.empty() ? "none" : names));
 }
 
 Result<std::vector<ArgumentValue>> make_arguments(const artifact::Kernel& kernel, const std::vector<std::string>& given) {
@@ -63,7 +64,8 @@ Result<std::vector<ArgumentValue>> make_arguments(const artifact::Kernel& kernel
   for (const std::string& text : given) {
     Result<std::pair<std::string, std::string>> pair = named(text);
     if (!pair) return Err(pair.error());
-    const bool known = std::any_of(kernel.params.begin(), kernel.params.end(), [&](const artifact::Param& p) { return p.name == pair->first; });
+    const bool known =
+        std::any_of(kernel.params.begin(), kernel.params.end(), [&](const artifact::Param& p) { return p.name == pair->first; });
     if (!known) return err("kernel `" + kernel.name + "` has no parameter `" + pair->first + "`");
     if (!by_name.insert(*pair).second) return err("argument `" + pair->first + "` is given twice");
   }
@@ -72,14 +74,16 @@ Result<std::vector<ArgumentValue>> make_arguments(const artifact::Kernel& kernel
     const artifact::Param& param = kernel.params[i];
     const auto text = by_name.find(param.name);
     if (text == by_name.end())
-      return err("parameter `" + param.name + "` has no value; pass --arg " + param.name + (param.is_buffer ? "=random:1000 (or zeros, iota, fill, any, a list, @FILE)" : "=VALUE"));
+      return err("parameter `" + param.name + "` has no value; pass --arg " + param.name +
+                 (param.is_buffer ? "=random:1000 (or zeros, iota, fill, any, a list, @FILE)" : "=VALUE"));
     Result<std::vector<std::uint8_t>> bytes = std::vector<std::uint8_t>();
     if (param.is_buffer || param.fields.size() != 1 || !param.fields[0].path.empty()) {
       Result<Contents> contents = parse_contents(text->second);
       if (!contents) return err("argument `" + param.name + "`: " + contents.error().message);
       if (contents->seed == 0) contents->seed = i + 1;  // two buffers of one call differ
       bytes = make_contents(*contents, param);
-      if (bytes && !param.is_buffer && bytes->size() != static_cast<std::size_t>(param.size)) return err("argument `" + param.name + "` is one `" + param.type + "`");
+      if (bytes && !param.is_buffer && bytes->size() != static_cast<std::size_t>(param.size))
+        return err("argument `" + param.name + "` is one `" + param.type + "`");
     } else {
       bytes = parse_scalar(param.type, text->second);
     }
@@ -89,7 +93,8 @@ Result<std::vector<ArgumentValue>> make_arguments(const artifact::Kernel& kernel
   return values;
 }
 
-Result<std::array<std::int64_t, 3>> make_grid(const RunOptions& options, const artifact::Kernel& kernel, const std::vector<ArgumentValue>& arguments) {
+Result<std::array<std::int64_t, 3>> make_grid(const RunOptions& options, const artifact::Kernel& kernel,
+                                              const std::vector<ArgumentValue>& arguments) {
   std::array<std::int64_t, 3> grid{1, 1, 1};
   if (!options.grid.empty()) {
     Result<std::vector<std::int64_t>> numbers = parse_numbers(options.grid, ',', 3);
@@ -106,7 +111,8 @@ Result<std::array<std::int64_t, 3>> make_grid(const RunOptions& options, const a
   // One thread an element of the longest buffer.
   std::int64_t longest = 1;
   for (std::size_t i = 0; i < kernel.params.size(); ++i)
-    if (kernel.params[i].is_buffer) longest = std::max(longest, static_cast<std::int64_t>(arguments[i].bytes.size()) / kernel.params[i].size);
+    if (kernel.params[i].is_buffer)
+      longest = std::max(longest, static_cast<std::int64_t>(arguments[i].bytes.size()) / kernel.params[i].size);
   grid[0] = (longest + kernel.block[0] - 1) / kernel.block[0];
   return grid;
 }
@@ -114,19 +120,23 @@ Result<std::array<std::int64_t, 3>> make_grid(const RunOptions& options, const a
 std::string element_text(const artifact::Param& param, const std::uint8_t* bytes) {
   if (param.fields.size() == 1 && param.fields[0].path.empty()) return format_scalar(param.fields[0].type, bytes);
   std::string text = "{";
-  for (const artifact::Field& f : param.fields) text += (text.size() > 1 ? ", " : "") + f.path + ": " + format_scalar(f.type, bytes + f.offset);
+  for (const artifact::Field& f : param.fields)
+    text += (text.size() > 1 ? ", " : "") + f.path + ": " + format_scalar(f.type, bytes + f.offset);
   return text + "}";
 }
 
 void print_buffer(const artifact::Param& param, const ArgumentValue& value, std::int64_t limit) {
   const auto count = static_cast<std::int64_t>(value.bytes.size()) / param.size;
   std::cout << param.name << ": [" << param.type << "; " << count << "] = [";
-  for (std::int64_t e = 0; e < std::min(count, limit); ++e) std::cout << (e ? ", " : "") << element_text(param, value.bytes.data() + e * param.size);
+  for (std::int64_t e = 0; e < std::min(count, limit); ++e)
+    std::cout << (e ? ", " : "") << element_text(param, value.bytes.data() + e * param.size);
   if (count > limit) std::cout << ", ... " << count - limit << " more";
   std::cout << "]\n";
 }
 
-bool ends_with(const std::string& text, std::string_view end) { return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0; }
+bool ends_with(const std::string& text, std::string_view end) {
+  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
 
 Result<Unit> store_output(const artifact::Kernel& kernel, const LaunchOutcome& outcome, const std::string& spec) {
   Result<std::pair<std::string, std::string>> pair = named(spec);
@@ -139,9 +149,12 @@ Result<Unit> store_output(const artifact::Kernel& kernel, const LaunchOutcome& o
     const auto count = static_cast<std::int64_t>(bytes.size()) / param.size;
     const bool scalar = param.fields.size() == 1 && param.fields[0].path.empty();
     // A record whose fields fill it with one type is stored with a second dimension; anything else as bytes.
-    const bool uniform = !param.fields.empty() && std::all_of(param.fields.begin(), param.fields.end(), [&](const artifact::Field& f) { return f.type == param.fields[0].type; }) &&
-                         param.size == static_cast<std::int64_t>(param.fields.size()) * scalar_bytes(param.fields[0].type);
-    Array array = scalar ? Array{param.type, {count}, bytes} : uniform ? Array{param.fields[0].type, {count, static_cast<std::int64_t>(param.fields.size())}, bytes} : Array{"u8", {count, param.size}, bytes};
+    const bool uniform = !param.fields.empty() && std::all_of(param.fields.begin(), param.fields.end(), [&](const artifact::Field& f) {
+      return f.type == param.fields[0].type;
+    }) && param.size == static_cast<std::int64_t>(param.fields.size()) * scalar_bytes(param.fields[0].type);
+    Array array = scalar    ? Array{param.type, {count}, bytes}
+                  : uniform ? Array{param.fields[0].type, {count, static_cast<std::int64_t>(param.fields.size())}, bytes}
+                            : Array{"u8", {count, param.size}, bytes};
     if (path == "-") {
       print_buffer(param, outcome.arguments[i], count);
       return Unit{};
@@ -160,17 +173,20 @@ Result<Unit> store_output(const artifact::Kernel& kernel, const LaunchOutcome& o
   return err("kernel `" + kernel.name + "` has no buffer `" + pair->first + "`");
 }
 
-int report_comparison(const artifact::Kernel& kernel, const std::string& left_name, const std::string& right_name, const LaunchOutcome& left, const LaunchOutcome& right) {
+int report_comparison(const artifact::Kernel& kernel, const std::string& left_name, const std::string& right_name,
+                      const LaunchOutcome& left, const LaunchOutcome& right) {
   std::int64_t count = 0;
   std::int64_t compared = 0;
   const std::vector<Difference> differences = compare_results(kernel, left.arguments, right.arguments, 10, count, compared);
   if (count == 0) {
-    std::cout << kernel.name << ": " << left_name << " (" << left.variant << ") and " << right_name << " agree bit for bit in " << compared << " values\n";
+    std::cout << kernel.name << ": " << left_name << " (" << left.variant << ") and " << right_name << " agree bit for bit in " << compared
+              << " values\n";
     return kDone;
   }
   std::cout << kernel.name << ": " << count << " of " << compared << " values differ\n";
   for (const Difference& d : differences)
-    std::cout << "  " << kernel.params[d.param].name << "[" << d.element << "]" << (d.path.empty() ? "" : "." + d.path) << ": " << left_name << " " << d.left << ", " << right_name << " " << d.right << "\n";
+    std::cout << "  " << kernel.params[d.param].name << "[" << d.element << "]" << (d.path.empty() ? "" : "." + d.path) << ": " << left_name
+              << " " << d.left << ", " << right_name << " " << d.right << "\n";
   return kInputErrors;
 }
 
@@ -186,9 +202,12 @@ int run_verb(std::vector<std::string> words) {
   RunOptions o;
   o.compile.add_to(app, false);
   app.add_option("--kernel,-k", o.kernel, "the kernel; not needed when the module has one");
-  app.add_option("--arg,-a", o.arguments, "NAME=VALUE for a scalar; for a buffer NAME=zeros:N, fill:N:V, iota:N, random:N[:LOW:HIGH[:SEED]], any:N[:SEED], [a, b, ...] or @FILE (.npy or raw)")
+  app.add_option("--arg,-a", o.arguments,
+                 "NAME=VALUE for a scalar; for a buffer NAME=zeros:N, fill:N:V, iota:N, random:N[:LOW:HIGH[:SEED]], any:N[:SEED], [a, b, "
+                 "...] or @FILE (.npy or raw)")
       ->allow_extra_args(false);
-  app.add_option("--out", o.outputs, "NAME=FILE.npy, NAME=FILE.bin, NAME=FILE.png:WIDTHxHEIGHT, or NAME=- for all of it as text")->allow_extra_args(false);
+  app.add_option("--out", o.outputs, "NAME=FILE.npy, NAME=FILE.bin, NAME=FILE.png:WIDTHxHEIGHT, or NAME=- for all of it as text")
+      ->allow_extra_args(false);
   app.add_option("--grid", o.grid, "blocks along x[,y[,z]]");
   app.add_option("--threads", o.threads, "threads along x[,y[,z]], rounded up to whole blocks (default: the longest buffer's length)");
   app.add_option("--shared", o.shared, "elements of each dynamic shared array, separated by commas");
@@ -230,10 +249,13 @@ int run_verb(std::vector<std::string> words) {
   if (!outcome) return complain(run_status(outcome.error()), outcome.error().message);
   if (!o.quiet)
     for (std::size_t i = 0; i < (*kernel)->params.size(); ++i)
-      if ((*kernel)->params[i].is_buffer && (*kernel)->params[i].access != "in") print_buffer((*kernel)->params[i], outcome->arguments[i], kShownElements);
+      if ((*kernel)->params[i].is_buffer && (*kernel)->params[i].access != "in")
+        print_buffer((*kernel)->params[i], outcome->arguments[i], kShownElements);
   for (const std::string& output : o.outputs)
     if (const Result<Unit> r = store_output(**kernel, *outcome, output); !r) return complain(kEnvironment, r.error().message);
-  if (o.time) std::cout << (*kernel)->name << " on " << o.device << " (" << outcome->variant << "): " << outcome->best_milliseconds << " ms, best of " << o.repeat << "\n";
+  if (o.time)
+    std::cout << (*kernel)->name << " on " << o.device << " (" << outcome->variant << "): " << outcome->best_milliseconds << " ms, best of "
+              << o.repeat << "\n";
   if (o.compare.empty()) return kDone;
   const Result<LaunchOutcome, RunFault> other = run_kernel(*compilation.output, o.compare, **kernel, plan);
   if (!other) return complain(run_status(other.error()), o.compare + ": " + other.error().message);

@@ -1,5 +1,5 @@
-// sarekc test: runs the `test` items of source files: every case on the device, compared with the expected values or with the interpreter. A failing
-// random case is shrunk before it is shown.
+// sarekc test: runs the `test` items of source files: every case on the device, compared with the expected values or with the interpreter.
+// A failing random case is shrunk before it is shown.
 #include <algorithm>
 #include <iostream>
 #include <optional>
@@ -61,14 +61,16 @@ class TestRun {
       const std::vector<Difference> differences = compare_results(*kernel_, outcome->arguments, other->arguments, 1, count, compared);
       if (count) {
         const Difference& d = differences[0];
-        return inputs(*made) + kernel_->params[d.param].name + "[" + std::to_string(d.element) + "]" + (d.path.empty() ? "" : "." + d.path) + " is " + d.left + " on " + device_ + " and " + d.right + " on " +
-               test_.same_as + " (" + std::to_string(count) + " of " + std::to_string(compared) + " values differ)";
+        return inputs(*made) + kernel_->params[d.param].name + "[" + std::to_string(d.element) + "]" +
+               (d.path.empty() ? "" : "." + d.path) + " is " + d.left + " on " + device_ + " and " + d.right + " on " + test_.same_as +
+               " (" + std::to_string(count) + " of " + std::to_string(compared) + " values differ)";
       }
     }
     return std::nullopt;
   }
 
-  /// Errors carry the interpreter's kind ("Array_bounds_error") or words; a test names it as "out-of-bounds", "array-bounds-error" or any part of the message.
+  /// Errors carry the interpreter's kind ("Array_bounds_error") or words; a test names it as "out-of-bounds", "array-bounds-error" or any
+  /// part of the message.
   bool matches_error(const std::string& message) const {
     const auto fold = [](std::string text) {
       for (char& c : text) c = c == '_' || c == ' ' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -88,12 +90,14 @@ class TestRun {
       if (!expected) return expected.error().message;
       const std::vector<std::uint8_t>& actual = outcome.arguments[p].bytes;
       if (expected->size() != actual.size())
-        return "`" + param.name + "` has " + std::to_string(actual.size() / static_cast<std::size_t>(param.size)) + " elements, " + std::to_string(expected->size() / static_cast<std::size_t>(param.size)) + " are expected";
+        return "`" + param.name + "` has " + std::to_string(actual.size() / static_cast<std::size_t>(param.size)) + " elements, " +
+               std::to_string(expected->size() / static_cast<std::size_t>(param.size)) + " are expected";
       for (std::size_t i = 0; i * static_cast<std::size_t>(param.size) < actual.size(); ++i)
         for (const artifact::Field& f : param.fields) {
           const std::size_t at = i * static_cast<std::size_t>(param.size) + static_cast<std::size_t>(f.offset);
           if (!same_value(f.type, actual.data() + at, expected->data() + at))
-            return param.name + "[" + std::to_string(i) + "]" + (f.path.empty() ? "" : "." + f.path) + " is " + format_scalar(f.type, actual.data() + at) + ", expected " + format_scalar(f.type, expected->data() + at);
+            return param.name + "[" + std::to_string(i) + "]" + (f.path.empty() ? "" : "." + f.path) + " is " +
+                   format_scalar(f.type, actual.data() + at) + ", expected " + format_scalar(f.type, expected->data() + at);
         }
     }
     return std::nullopt;
@@ -135,7 +139,8 @@ class TestRun {
         const auto last = choices.begin() + static_cast<std::ptrdiff_t>(std::min(choices.size(), at + length));
         if (std::all_of(first, last, [](std::uint64_t c) { return c == 0; })) continue;
         std::vector<std::uint64_t> candidate = choices;
-        std::fill(candidate.begin() + static_cast<std::ptrdiff_t>(at), candidate.begin() + static_cast<std::ptrdiff_t>(std::min(choices.size(), at + length)), 0);
+        std::fill(candidate.begin() + static_cast<std::ptrdiff_t>(at),
+                  candidate.begin() + static_cast<std::ptrdiff_t>(std::min(choices.size(), at + length)), 0);
         if (still_fails(candidate)) choices = std::move(candidate);
       }
     for (std::size_t at = 0; at < choices.size() && attempts < kShrinkAttempts; ++at)

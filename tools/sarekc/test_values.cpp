@@ -53,7 +53,15 @@ std::uint64_t any_bits(ir::Type type, Choices& choices) {
     const int mantissa = type == ir::Type::F16 ? 10 : type == ir::Type::Bf16 ? 7 : type == ir::Type::F32 ? 23 : 52;
     const std::uint64_t sign = std::uint64_t{1} << (width - 1);
     const std::uint64_t infinity = (sign - 1) >> mantissa << mantissa;
-    const std::array<std::uint64_t, 9> edges = {0, sign, 1, infinity, infinity | sign, infinity - 1, std::uint64_t{1} << mantissa, infinity | std::uint64_t{1} << (mantissa - 1), (infinity >> 1) & infinity};
+    const std::array<std::uint64_t, 9> edges = {0,
+                                                sign,
+                                                1,
+                                                infinity,
+                                                infinity | sign,
+                                                infinity - 1,
+                                                std::uint64_t{1} << mantissa,
+                                                infinity | std::uint64_t{1} << (mantissa - 1),
+                                                (infinity >> 1) & infinity};
     return edges[draw / 3 % edges.size()];
   }
   const std::uint64_t top = truncate(type, ~std::uint64_t{0});
@@ -132,8 +140,8 @@ class Evaluator {
     TestValue out{{}, {e.type}, true};
     for (std::int64_t i = 0; i < *n; ++i) {
       Result<TestValue> one = e.kind == Kind::AnyList && e.parts.size() == 1 ? Result<TestValue>(scalar(e.type, any_bits(e.type, choices_)))
-                              : ir::is_float(e.type)                          ? random_real(e, 1)
-                                                                              : any_integer(e, 1);
+                              : ir::is_float(e.type)                         ? random_real(e, 1)
+                                                                             : any_integer(e, 1);
       if (!one) return one;
       out.cells.push_back(one->cells[0]);
     }
@@ -170,7 +178,8 @@ class Evaluator {
     if (!one) return one;
     const Result<std::int64_t> n = length(e.parts[1]);
     if (!n) return Err(n.error());
-    if (static_cast<std::int64_t>(one->cells.size()) * *n > kMaxCells) return err("a list of " + std::to_string(*n) + " records is refused");
+    if (static_cast<std::int64_t>(one->cells.size()) * *n > kMaxCells)
+      return err("a list of " + std::to_string(*n) + " records is refused");
     TestValue out{{}, {}, true};
     for (std::int64_t i = 0; i < *n; ++i)
       for (std::size_t c = 0; c < one->cells.size(); ++c) {
@@ -219,7 +228,8 @@ class Evaluator {
     if (!b) return b;
     const std::array<ir::Type, 2> types = {a->type(0), b->type(0)};
     const std::array<std::uint64_t, 2> operands = {a->cells[0], b->cells[0]};
-    const std::optional<std::uint64_t> bits = e.kind == Kind::Max ? ir::evaluate(ir::Op::Max, e.type, types, operands) : ir::evaluate(ir::Ins::Min, e.type, types, operands);
+    const std::optional<std::uint64_t> bits =
+        e.kind == Kind::Max ? ir::evaluate(ir::Op::Max, e.type, types, operands) : ir::evaluate(ir::Ins::Min, e.type, types, operands);
     if (!bits) return err("min and max of a test need two numbers of one type");
     return scalar(e.type, *bits);
   }
@@ -272,7 +282,9 @@ Result<TestCase> make_case(const sema::TestInfo& test, Choices& choices) {
 
 Result<std::vector<std::uint8_t>> layout_bytes(const TestValue& value, const artifact::Param& param) {
   const std::size_t fields = std::max<std::size_t>(1, param.fields.size());
-  if (value.cells.size() % fields != 0) return err("`" + param.name + "` has " + std::to_string(fields) + " cells an element, " + std::to_string(value.cells.size()) + " were given");
+  if (value.cells.size() % fields != 0)
+    return err("`" + param.name + "` has " + std::to_string(fields) + " cells an element, " + std::to_string(value.cells.size()) +
+               " were given");
   const std::size_t elements = value.cells.size() / fields;
   std::vector<std::uint8_t> bytes(elements * static_cast<std::size_t>(param.size));
   for (std::size_t c = 0; c < value.cells.size(); ++c) {

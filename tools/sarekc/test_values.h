@@ -1,5 +1,5 @@
-// Evaluates the typed expressions of `test` items: random draws come from a sequence of choices that can be replayed and made smaller, which is how
-// a failing case is shrunk. Knows no device.
+// Evaluates the typed expressions of `test` items: random draws come from a sequence of choices that can be replayed and made smaller,
+// which is how a failing case is shrunk. Knows no device.
 #pragma once
 
 #include <cstdint>
@@ -44,8 +44,8 @@ struct TestCase {
   std::vector<std::int64_t> dynamic_shared;
 };
 
-/// Evaluates lets, grid, arguments and expectations in this order. Errors say what is wrong with the numbers (a negative length, a list of more than
-/// 2^28 elements), not with the source: that was typed.
+/// Evaluates lets, grid, arguments and expectations in this order. Errors say what is wrong with the numbers (a negative length, a list of
+/// more than 2^28 elements), not with the source: that was typed.
 Result<TestCase> make_case(const sema::TestInfo& test, Choices& choices);
 
 /// The bytes of a value as the package lays out the parameter.

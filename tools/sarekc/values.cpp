@@ -53,8 +53,11 @@ Result<std::vector<std::uint8_t>> parse_integer(const std::string& type, std::st
   if (!magnitude) return Err(magnitude.error());
   const int bits = scalar_bytes(type) * 8;
   const bool is_signed = type.front() == 'i';
-  const std::uint64_t top = is_signed ? (std::uint64_t{1} << (bits - 1)) - (negative ? 0 : 1) : bits == 64 ? UINT64_MAX : (std::uint64_t{1} << bits) - 1;
-  if (*magnitude > top || (negative && !is_signed && *magnitude != 0)) return err("`" + std::string(text) + "` is out of range for `" + type + "`");
+  const std::uint64_t top = is_signed    ? (std::uint64_t{1} << (bits - 1)) - (negative ? 0 : 1)
+                            : bits == 64 ? UINT64_MAX
+                                         : (std::uint64_t{1} << bits) - 1;
+  if (*magnitude > top || (negative && !is_signed && *magnitude != 0))
+    return err("`" + std::string(text) + "` is out of range for `" + type + "`");
   return low_bytes(negative ? 0 - *magnitude : *magnitude, scalar_bytes(type));
 }
 
@@ -116,7 +119,16 @@ std::vector<std::uint8_t> any_value(const std::string& type, Random& random) {
     const std::uint64_t sign = std::uint64_t{1} << (bits - 1);
     const std::uint64_t infinity = (sign - 1) >> mantissa << mantissa;
     const std::uint64_t one = (infinity >> 1) & infinity;
-    const std::array<std::uint64_t, 10> edges = {0, sign, 1, infinity, infinity | sign, infinity - 1, std::uint64_t{1} << mantissa, infinity | std::uint64_t{1} << (mantissa - 1), one, one | sign};
+    const std::array<std::uint64_t, 10> edges = {0,
+                                                 sign,
+                                                 1,
+                                                 infinity,
+                                                 infinity | sign,
+                                                 infinity - 1,
+                                                 std::uint64_t{1} << mantissa,
+                                                 infinity | std::uint64_t{1} << (mantissa - 1),
+                                                 one,
+                                                 one | sign};
     return low_bytes(edges[(draw / 3) % edges.size()], size);
   }
   const std::uint64_t top = bits == 64 ? UINT64_MAX : (std::uint64_t{1} << bits) - 1;
@@ -173,12 +185,15 @@ Result<std::vector<std::uint8_t>> file_contents(const std::string& path, const a
     if (!array) return Err(array.error());
     const std::string stored = element.type == "bf16" ? "u16" : element.type;
     const bool is_scalar = element.fields.size() == 1;
-    if (is_scalar && array->type != stored) return err(path + " holds `" + array->type + "`, `" + element.name + "` is of `" + element.type + "`");
-    if (array->bytes.size() % static_cast<std::size_t>(element.size) != 0) return err(path + ": its size is no multiple of an element of `" + element.type + "`");
+    if (is_scalar && array->type != stored)
+      return err(path + " holds `" + array->type + "`, `" + element.name + "` is of `" + element.type + "`");
+    if (array->bytes.size() % static_cast<std::size_t>(element.size) != 0)
+      return err(path + ": its size is no multiple of an element of `" + element.type + "`");
     return std::move(array->bytes);
   }
   Result<std::vector<std::uint8_t>> bytes = read_file(path);
-  if (bytes && bytes->size() % static_cast<std::size_t>(element.size) != 0) return err(path + ": its size is no multiple of an element of `" + element.type + "`");
+  if (bytes && bytes->size() % static_cast<std::size_t>(element.size) != 0)
+    return err(path + ": its size is no multiple of an element of `" + element.type + "`");
   return bytes;
 }
 
@@ -230,8 +245,10 @@ std::string format_scalar(const std::string& type, const std::uint8_t* bytes) {
 bool same_value(const std::string& type, const std::uint8_t* a, const std::uint8_t* b) {
   const auto size = static_cast<std::size_t>(scalar_bytes(type));
   if (std::memcmp(a, b, size) == 0) return true;
-  if (type == "f16") return std::isnan(numeric::f32_from_f16(value_of<std::uint16_t>(a))) && std::isnan(numeric::f32_from_f16(value_of<std::uint16_t>(b)));
-  if (type == "bf16") return std::isnan(numeric::f32_from_bf16(value_of<std::uint16_t>(a))) && std::isnan(numeric::f32_from_bf16(value_of<std::uint16_t>(b)));
+  if (type == "f16")
+    return std::isnan(numeric::f32_from_f16(value_of<std::uint16_t>(a))) && std::isnan(numeric::f32_from_f16(value_of<std::uint16_t>(b)));
+  if (type == "bf16")
+    return std::isnan(numeric::f32_from_bf16(value_of<std::uint16_t>(a))) && std::isnan(numeric::f32_from_bf16(value_of<std::uint16_t>(b)));
   if (type == "f32") return std::isnan(value_of<float>(a)) && std::isnan(value_of<float>(b));
   if (type == "f64") return std::isnan(value_of<double>(a)) && std::isnan(value_of<double>(b));
   return false;
@@ -260,10 +277,16 @@ Result<Contents> parse_contents(std::string_view text) {
     Contents::Kind kind;
     std::size_t least, most;
   };
-  constexpr Form kForms[] = {{"zeros", Contents::Kind::Zeros, 2, 2}, {"fill", Contents::Kind::Fill, 3, 4}, {"iota", Contents::Kind::Iota, 2, 2}, {"random", Contents::Kind::Random, 2, 5}, {"any", Contents::Kind::Any, 2, 3}};
+  constexpr Form kForms[] = {{"zeros", Contents::Kind::Zeros, 2, 2},
+                             {"fill", Contents::Kind::Fill, 3, 4},
+                             {"iota", Contents::Kind::Iota, 2, 2},
+                             {"random", Contents::Kind::Random, 2, 5},
+                             {"any", Contents::Kind::Any, 2, 3}};
   const auto* form = std::find_if(std::begin(kForms), std::end(kForms), [&](const Form& f) { return parts[0] == f.name; });
-  if (form == std::end(kForms) || parts.size() < form->least || parts.size() > form->most || (form->kind == Contents::Kind::Random && parts.size() == 3))
-    return err("`" + std::string(text) + "` describes no buffer; use zeros:N, fill:N:VALUE, iota:N, random:N[:LOW:HIGH[:SEED]], any:N[:SEED], [a, b, ...] or @FILE");
+  if (form == std::end(kForms) || parts.size() < form->least || parts.size() > form->most ||
+      (form->kind == Contents::Kind::Random && parts.size() == 3))
+    return err("`" + std::string(text) +
+               "` describes no buffer; use zeros:N, fill:N:VALUE, iota:N, random:N[:LOW:HIGH[:SEED]], any:N[:SEED], [a, b, ...] or @FILE");
   c.kind = form->kind;
   Result<std::uint64_t> count = parse_unsigned(parts[1]);
   if (!count) return Err(count.error());
@@ -287,7 +310,8 @@ Result<Contents> parse_contents(std::string_view text) {
 Result<std::vector<std::uint8_t>> make_contents(const Contents& contents, const artifact::Param& element) {
   if (contents.kind == Contents::Kind::File) return file_contents(contents.path, element);
   const bool is_scalar = element.fields.size() == 1 && element.fields[0].path.empty();
-  if (contents.kind == Contents::Kind::List && !is_scalar) return err("a list can only fill a buffer of scalars, not of `" + element.type + "`");
+  if (contents.kind == Contents::Kind::List && !is_scalar)
+    return err("a list can only fill a buffer of scalars, not of `" + element.type + "`");
   std::int64_t total = 0;
   if (__builtin_mul_overflow(contents.count, element.size, &total)) return err("the buffer would be too large");
   std::vector<std::uint8_t> out(static_cast<std::size_t>(total));

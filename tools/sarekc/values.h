@@ -12,8 +12,8 @@
 
 namespace sarek::tool {
 
-/// The bytes of `text` as a value of `type`: decimal or 0x integers in range; floats in decimal, hex-float, `inf`, `nan`; `bits:0x...` for any
-/// type; `true` and `false`. Errors say what is expected.
+/// The bytes of `text` as a value of `type`: decimal or 0x integers in range; floats in decimal, hex-float, `inf`, `nan`; `bits:0x...` for
+/// any type; `true` and `false`. Errors say what is expected.
 Result<std::vector<std::uint8_t>> parse_scalar(const std::string& type, std::string_view text);
 
 /// The value as the shortest text that parse_scalar reads back to the same bits (NaN as `nan`).
@@ -39,13 +39,14 @@ struct Contents {
   enum class Kind { Zeros, Fill, Iota, Random, Any, List, File };
   Kind kind = Kind::Zeros;
   std::int64_t count = 0;
-  std::string low, high;           // Random: bounds as text; Fill: the value in `low`
+  std::string low, high;  // Random: bounds as text; Fill: the value in `low`
   std::uint64_t seed = 0;
   std::vector<std::string> items;  // List
   std::string path;                // File: .npy, or raw bytes
 };
 
-/// Reads `zeros:N`, `fill:N:VALUE`, `iota:N`, `random:N[:LOW:HIGH[:SEED]]`, `any:N[:SEED]` (edge values and random bits), `[1, 2, 3]`, `@PATH`.
+/// Reads `zeros:N`, `fill:N:VALUE`, `iota:N`, `random:N[:LOW:HIGH[:SEED]]`, `any:N[:SEED]` (edge values and random bits), `[1, 2, 3]`,
+/// `@PATH`.
 Result<Contents> parse_contents(std::string_view text);
 
 /// The bytes of a buffer of `element`s. Random and any fill each field of a record on its own; a list needs scalar elements.

@@ -1,6 +1,6 @@
 /* The C interface of the Sarek runtime: devices, modules, vectors, launches. Handles are opaque. Every call returns a status; on anything
- * but SAREK_OK sarek_last_error() has one sentence that says what went wrong, for the calling thread. All calls are thread-safe; two calls that
- * use one vector at once, one of them writing, need the caller's own order, as with any memory. */
+ * but SAREK_OK sarek_last_error() has one sentence that says what went wrong, for the calling thread. All calls are thread-safe; two calls
+ * that use one vector at once, one of them writing, need the caller's own order, as with any memory. */
 #ifndef SAREK_SAREK_H
 #define SAREK_SAREK_H
 
@@ -30,8 +30,19 @@ typedef enum sarek_status {
 
 typedef enum sarek_type {
   SAREK_BYTES = 0, /* a record by value: its bytes as the package lays them out */
-  SAREK_BOOL, SAREK_I8, SAREK_U8, SAREK_I16, SAREK_U16, SAREK_I32, SAREK_U32, SAREK_I64, SAREK_U64,
-  SAREK_F16, SAREK_BF16, SAREK_F32, SAREK_F64
+  SAREK_BOOL,
+  SAREK_I8,
+  SAREK_U8,
+  SAREK_I16,
+  SAREK_U16,
+  SAREK_I32,
+  SAREK_U32,
+  SAREK_I64,
+  SAREK_U64,
+  SAREK_F16,
+  SAREK_BF16,
+  SAREK_F32,
+  SAREK_F64
 } sarek_type;
 
 typedef struct sarek_device sarek_device; /* lives as long as the process */
@@ -64,7 +75,8 @@ SAREK_API sarek_status sarek_device_get_info(const sarek_device* device, sarek_d
 /* Why a driver (by target name) lists no device; empty when it lists some. Lives as long as the process. */
 SAREK_API const char* sarek_driver_absence(const char* target);
 
-/* --- modules and kernels --------------------------------------------------------------------------------------------------------------- */
+/* --- modules and kernels ---------------------------------------------------------------------------------------------------------------
+ */
 SAREK_API sarek_status sarek_module_load_file(sarek_device* device, const char* path, sarek_module** module);
 /* Copies what it needs: `bytes` may go away afterwards. */
 SAREK_API sarek_status sarek_module_load_memory(sarek_device* device, const void* bytes, size_t size, sarek_module** module);
@@ -79,7 +91,8 @@ SAREK_API sarek_status sarek_kernel_block(const sarek_kernel* kernel, int32_t bl
 /* "native avx2", "opencl", "interp": what was picked. Lives as long as the kernel. */
 SAREK_API const char* sarek_kernel_variant(const sarek_kernel* kernel);
 
-/* --- vectors ----------------------------------------------------------------------------------------------------------------------------- */
+/* --- vectors -----------------------------------------------------------------------------------------------------------------------------
+ */
 /* `count` elements of `element_size` bytes, zero. */
 SAREK_API sarek_status sarek_vector_create(sarek_device* device, size_t element_size, size_t count, sarek_vector** vector);
 /* A vector over the caller's memory, which must outlive it. Nothing is copied where the device shares host memory; elsewhere
@@ -92,13 +105,14 @@ SAREK_API size_t sarek_vector_element_size(const sarek_vector* vector);
 /* Copies elements [first, first + count) in or out. */
 SAREK_API sarek_status sarek_vector_write(sarek_vector* vector, size_t first, size_t count, const void* from);
 SAREK_API sarek_status sarek_vector_read(sarek_vector* vector, size_t first, size_t count, void* to);
-/* The elements in host memory, up to date; valid until the next launch that writes the vector or its release. With `will_write` the device's
- * copy is brought up to date before the next launch. */
+/* The elements in host memory, up to date; valid until the next launch that writes the vector or its release. With `will_write` the
+ * device's copy is brought up to date before the next launch. */
 SAREK_API sarek_status sarek_vector_map(sarek_vector* vector, int will_write, void** data);
 /* Makes the host's copy current: of interest for borrowed memory. */
 SAREK_API sarek_status sarek_vector_sync(sarek_vector* vector);
 
-/* --- launches ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- launches
+ * ------------------------------------------------------------------------------------------------------------------------------ */
 typedef struct sarek_argument {
   sarek_vector* vector; /* a buffer argument; else NULL */
   sarek_type type;      /* a scalar argument: its type, */
