@@ -13,8 +13,8 @@ struct NativeLaunch {
   const std::uint64_t* slots;  // Program::slots in order: an address, or a scalar's bits in its low bytes
   std::int32_t grid[3];        // blocks along x, y, z, each at least 1
   std::int32_t reserved;
-  std::uint8_t* shared;  // this worker's block-shared storage, 64-byte aligned: the static part, then each dynamic piece at a multiple of
-                         // 64; writable up to the next multiple of 64 (kernels zero it by whole lines)
+  std::uint8_t* shared;   // this worker's block-shared storage, 64-byte aligned: the static part, then each dynamic piece at a multiple of
+                          // 64; writable up to the next multiple of 64 (kernels zero it by whole lines)
   std::uint8_t* scratch;  // this worker's spill area for values that live across barriers, 64-byte aligned
   std::uint64_t dynamic_shared_bytes;
   struct NativeFault* fault;         // the launch's fault record; null unless the kernel is compiled checked
