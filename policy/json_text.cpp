@@ -33,10 +33,10 @@ class Reader {
   Reader(std::string_view text, const JsonLimits& limits) : text_(text), limits_(limits) {}
 
   bool read(JsonValue& value) {
-    if (text_.size() > limits_.bytes) return fail(0, 1, "the file is larger than " + std::to_string(limits_.bytes) + " bytes");
+    if (text_.size() > limits_.bytes) return refuse(0, "the file is larger than " + std::to_string(limits_.bytes) + " bytes");
     for (std::size_t i = 0; i < text_.size();) {
       const std::size_t length = utf8_length(text_.substr(i));
-      if (length == 0) return fail(i, 1, "the file is not valid UTF-8 here");
+      if (length == 0) return refuse(i, "the file is not valid UTF-8 here");
       i += length;
     }
     if (text_.starts_with("\xEF\xBB\xBF")) at_ = 3;
@@ -50,7 +50,12 @@ class Reader {
 
  private:
   bool fail(std::size_t at, std::size_t length, std::string message) {
-    fault = {at, length, std::move(message)};
+    fault = {at, length, std::move(message), false};
+    return false;
+  }
+  /// For what may well be JSON but is not read.
+  bool refuse(std::size_t at, std::string message) {
+    fault = {at, 1, std::move(message), true};
     return false;
   }
   char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
@@ -58,7 +63,10 @@ class Reader {
   void skip_space() {
     while (!ended() && (peek() == ' ' || peek() == '\t' || peek() == '\n' || peek() == '\r')) ++at_;
   }
+  /// What people write who know JSON from its more liberal relatives is told by name.
   bool unexpected(std::string_view wanted) {
+    if (peek() == '/' || peek() == '#') return fail(at_, 1, "JSON has no comments");
+    if (peek() == '\'') return fail(at_, 1, "JSON writes text in double quotes");
     const std::string found = ended() ? "the file ends here" : "unexpected character";
     return fail(std::min(at_, text_.size()), 1, found + ", expected " + std::string(wanted));
   }
@@ -175,9 +183,20 @@ class Reader {
 
   bool enter(std::size_t depth, std::string_view what) {
     if (depth >= limits_.depth)
-      return fail(at_, 1, "more than " + std::to_string(limits_.depth) + " levels of nesting at this " + std::string(what));
+      return refuse(at_, "more than " + std::to_string(limits_.depth) + " levels of nesting at this " + std::string(what));
     ++at_;
     skip_space();
+    return true;
+  }
+
+  /// The comma between two items of what `close` ends.
+  bool separate(char close) {
+    const std::size_t comma = at_;
+    if (peek() == '"' || peek() == '{' || peek() == '[') return fail(at_, 1, "a comma is missing before this");
+    if (peek() != ',') return unexpected(std::string("`,` or `") + close + "`");
+    ++at_;
+    skip_space();
+    if (peek() == close) return fail(comma, 1, std::string("no comma may stand before `") + close + "`");
     return true;
   }
 
@@ -195,9 +214,7 @@ class Reader {
         ++at_;
         return true;
       }
-      if (peek() != ',') return unexpected("`,` or `]`");
-      ++at_;
-      skip_space();
+      if (!separate(']')) return false;
     }
   }
 
@@ -224,9 +241,7 @@ class Reader {
         ++at_;
         return true;
       }
-      if (peek() != ',') return unexpected("`,` or `}`");
-      ++at_;
-      skip_space();
+      if (!separate('}')) return false;
     }
   }
 

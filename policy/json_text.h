@@ -44,6 +44,7 @@ struct JsonFault {
   std::size_t at = 0;
   std::size_t length = 1;
   std::string message;
+  bool unreadable = false;  // no fault of syntax: too large, too deep, or not in UTF-8
 };
 
 struct JsonLimits {

@@ -15,6 +15,17 @@ namespace {
 using detail::JsonMember;
 using detail::JsonValue;
 
+/// Into the order of the file; those of one place keep their order. (Not std::stable_sort: clang warns about what libstdc++ 12 does there.)
+void sort_by_place(std::vector<ManifestDiagnostic>& all) {
+  std::vector<std::pair<std::size_t, std::size_t>> order;
+  for (std::size_t i = 0; i < all.size(); ++i) order.emplace_back(all[i].offset, i);
+  std::sort(order.begin(), order.end());
+  std::vector<ManifestDiagnostic> sorted;
+  sorted.reserve(all.size());
+  for (const auto& [offset, i] : order) sorted.push_back(std::move(all[i]));
+  all = std::move(sorted);
+}
+
 class ManifestReader {
  public:
   ManifestReader(std::string_view text, Manifest& manifest) : text_(text), lines_(text), manifest_(manifest) {}
@@ -22,21 +33,22 @@ class ManifestReader {
   void read() {
     auto result = detail::read_json(text_);
     if (const auto* fault = std::get_if<detail::JsonFault>(&result)) {
-      report("manifest-syntax", fault->at, fault->length, fault->message);
+      report(fault->unreadable ? "manifest-unreadable" : "manifest-syntax", fault->at, fault->length, fault->message);
       return;
     }
     const JsonValue& file = std::get<JsonValue>(result);
     if (!expect(file, JsonValue::Kind::Object, "a manifest")) return;
-    check_keys(file, {"$schema", "version", "grants"});
+    check_keys(file, file_keys());
     if (const JsonValue* schema = file.find("$schema")) expect(*schema, JsonValue::Kind::String, "`$schema`");
     read_version(file);
     const JsonValue* grants = file.find("grants");
     if (grants == nullptr) {
-      report("manifest-missing-key", file.begin, 1, "a manifest needs the key `grants`, an array that may be empty");
+      if (!misspelt(file, "grants", file_keys()))
+        report("manifest-missing-key", file.begin, 1, "a manifest needs the key `grants`, an array that may be empty");
     } else if (expect(*grants, JsonValue::Kind::Array, "`grants`")) {
       for (const JsonValue& entry : grants->items) read_entry(entry);
     }
-    sort_by_place();
+    sort_by_place(manifest_.diagnostics);
   }
 
  private:
@@ -57,24 +69,20 @@ class ManifestReader {
     return report(std::move(kind), at.begin, scalar ? at.end - at.begin : 1, std::move(message));
   }
 
-  /// Into the order of the file; those of one place keep their order. (Not std::stable_sort: clang warns about what libstdc++ 12 does
-  /// there.)
-  void sort_by_place() {
-    std::vector<ManifestDiagnostic>& all = manifest_.diagnostics;
-    std::vector<std::pair<std::size_t, std::size_t>> order;
-    for (std::size_t i = 0; i < all.size(); ++i) order.emplace_back(all[i].offset, i);
-    std::sort(order.begin(), order.end());
-    std::vector<ManifestDiagnostic> sorted;
-    sorted.reserve(all.size());
-    for (const auto& [offset, i] : order) sorted.push_back(std::move(all[i]));
-    all = std::move(sorted);
-  }
-
   bool expect(const JsonValue& value, JsonValue::Kind kind, std::string_view what) {
     if (value.kind == kind) return true;
     report("manifest-type", value,
            std::string(what) + " must be " + std::string(kind_name(kind)) + ", not " + std::string(kind_name(value.kind)));
     return false;
+  }
+
+  static const std::vector<std::string_view>& file_keys() {
+    static const std::vector<std::string_view> keys{"$schema", "version", "grants"};
+    return keys;
+  }
+  static const std::vector<std::string_view>& entry_keys() {
+    static const std::vector<std::string_view> keys{"grant", "kernel", "scope", "reason"};
+    return keys;
   }
 
   void check_keys(const JsonValue& object, const std::vector<std::string_view>& known) {
@@ -95,6 +103,13 @@ class ManifestReader {
     }
   }
 
+  /// True when the object has a key which is reported as a misspelling of `key`: then the key is not reported as missing as well.
+  static bool misspelt(const JsonValue& object, std::string_view key, const std::vector<std::string_view>& known) {
+    return std::any_of(object.members.begin(), object.members.end(), [&](const JsonMember& member) {
+      return std::find(known.begin(), known.end(), member.key) == known.end() && nearest_name(member.key, known) == key;
+    });
+  }
+
   static void suggest(ManifestDiagnostic& diagnostic, std::string_view wrong, const std::vector<std::string_view>& known) {
     const std::string_view nearest = nearest_name(wrong, known);
     if (!nearest.empty()) diagnostic.suggestion = detail::json_string(nearest);
@@ -104,9 +119,15 @@ class ManifestReader {
     const JsonValue* version = file.find("version");
     std::int64_t number = 0;
     if (version == nullptr) {
-      report("manifest-missing-key", file.begin, 1, "a manifest needs the key `version`, which is 1");
-    } else if (!version->to_integer(number) || number != 1) {
-      report("manifest-version", *version, "this compiler reads manifests of version 1").suggestion = "1";
+      if (!misspelt(file, "version", file_keys()))
+        report("manifest-missing-key", file.begin, 1, "a manifest needs the key `version`, which is 1");
+    } else if (!version->to_integer(number)) {
+      // "1" or 1.0: what was meant is clear. Another number is another form, which writing 1 does not change.
+      ManifestDiagnostic& diagnostic = report("manifest-version", *version, "`version` must be the whole number 1");
+      if (version->text == "1" || version->text == "1.0") diagnostic.suggestion = "1";
+    } else if (number != 1) {
+      report("manifest-version", *version,
+             "this compiler reads manifests of version 1, and this one is of version " + std::to_string(number));
     }
   }
 
@@ -118,7 +139,8 @@ class ManifestReader {
 
   std::optional<Grant> read_grant(const JsonValue& entry) {
     if (entry.find("grant") == nullptr) {
-      report("manifest-missing-key", entry, "a grant needs the key `grant`, one of the seven names");
+      if (!misspelt(entry, "grant", entry_keys()))
+        report("manifest-missing-key", entry, "a grant needs the key `grant`, one of the seven names");
       return std::nullopt;
     }
     const JsonValue* name = string_member(entry, "grant");
@@ -132,7 +154,10 @@ class ManifestReader {
       if (optimisation_by_name(name->text)) {
         diagnostic.suggestion.clear();
         diagnostic.note =
-            "it is the name of an optimisation: a manifest grants deviations and consents, it does not switch optimisations on";
+            "it is the name of an optimisation, and a manifest switches none on; where one is refused for want of a grant, --explain "
+            "names the grant";
+      } else if (diagnostic.suggestion.empty()) {
+        diagnostic.note = "there are " + grant_list();
       }
     }
     return grant;
@@ -143,6 +168,7 @@ class ManifestReader {
     const bool has_kernel = entry.find("kernel") != nullptr;
     const bool has_scope = entry.find("scope") != nullptr;
     if (has_kernel == has_scope) {
+      if (!has_kernel && (misspelt(entry, "kernel", entry_keys()) || misspelt(entry, "scope", entry_keys()))) return std::nullopt;
       report("manifest-scope", entry,
              has_kernel ? "a grant is for a kernel or for the process, not both"
                         : "a grant needs `\"kernel\": NAME` or `\"scope\": \"process\"`");
@@ -154,7 +180,9 @@ class ManifestReader {
       if (value->text == "process") return std::pair{Scope::process(), value};
       ManifestDiagnostic& diagnostic =
           report("manifest-scope", *value, "`scope` is \"process\"; a grant for one kernel has the key `kernel` instead");
-      diagnostic.suggestion = "\"process\"";
+      // Only a misspelling of "process" is mended towards it: for a kernel's name it would grant far more than was meant.
+      suggest(diagnostic, value->text, {"process"});
+      if (diagnostic.suggestion.empty()) diagnostic.note = "for that kernel alone write \"kernel\": " + detail::json_string(value->text);
       return std::nullopt;
     }
     if (value->text == default_kernel_name) {
@@ -170,7 +198,8 @@ class ManifestReader {
 
   const JsonValue* read_reason(const JsonValue& entry) {
     if (entry.find("reason") == nullptr) {
-      report("manifest-missing-key", entry, "a grant needs the key `reason`: who accepted the deviation, and why");
+      if (!misspelt(entry, "reason", entry_keys()))
+        report("manifest-missing-key", entry, "a grant needs the key `reason`: who accepted the deviation, and why");
       return nullptr;
     }
     const JsonValue* reason = string_member(entry, "reason");
@@ -178,12 +207,15 @@ class ManifestReader {
       report("manifest-blank-reason", *reason, std::string(refusal_message(Refusal::BlankReason)));
       return nullptr;
     }
+    if (reason != nullptr && reason->text == placeholder_reason)
+      report("manifest-placeholder-reason", *reason, "this reason is the one that reports propose: say who accepted the deviation, and why")
+          .severity = ManifestSeverity::Warning;
     return reason;
   }
 
   void read_entry(const JsonValue& entry) {
     if (!expect(entry, JsonValue::Kind::Object, "an entry of `grants`")) return;
-    check_keys(entry, {"grant", "kernel", "scope", "reason"});
+    check_keys(entry, entry_keys());
     const std::optional<Grant> grant = read_grant(entry);
     const auto scope = read_scope(entry);
     const JsonValue* reason = read_reason(entry);
@@ -240,6 +272,7 @@ void check_kernels(Manifest& manifest, std::string_view text, const std::vector<
     if (!nearest.empty()) diagnostic.suggestion = detail::json_string(nearest);
     manifest.diagnostics.push_back(std::move(diagnostic));
   }
+  sort_by_place(manifest.diagnostics);
 }
 
 void apply(const Manifest& manifest, Store& store) {

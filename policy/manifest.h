@@ -22,7 +22,7 @@ enum class ManifestSeverity : std::uint8_t { Error, Warning };
 struct ManifestDiagnostic {
   /// One of: manifest-unreadable, manifest-syntax, manifest-type, manifest-version, manifest-missing-key, manifest-unknown-key,
   /// manifest-duplicate-key, manifest-unknown-grant, manifest-scope, manifest-blank-reason, manifest-default-kernel,
-  /// manifest-duplicate-grant, manifest-unknown-kernel (a warning).
+  /// manifest-duplicate-grant; and the warnings manifest-unknown-kernel, manifest-placeholder-reason.
   std::string kind;
   ManifestSeverity severity = ManifestSeverity::Error;
   std::string message;
@@ -57,6 +57,9 @@ struct Manifest {
   bool has_errors() const;
 };
 
+/// What stands for the reason in the entries that reports propose. A manifest that still holds it is warned about.
+inline constexpr std::string_view placeholder_reason = "WHY IT IS ACCEPTED";
+
 /// Reads a manifest. Every fault is reported, not only the first, except that nothing is read past a fault of syntax. A file above 1 MiB,
 /// nested deeper than 64 levels or not in UTF-8 is refused.
 Manifest read_manifest(std::string_view text);
@@ -77,11 +80,14 @@ std::string manifest_entry_text(const Scope& scope, Grant grant, std::string_vie
 struct ManifestEdit {
   std::optional<std::string> text;
   std::vector<ManifestDiagnostic> diagnostics;
-  bool changed = false;  // false with a text: the entry was there already
+  bool changed = false;                  // false with a text: the grant was there already
+  bool about_entry = false;              // the diagnostics are about the new entry, and have no place in the file
+  std::optional<ManifestGrant> present;  // the entry that was there already
 };
 
 /// The text of a manifest with one more entry at the end of its grants. Every other byte stays: order, indentation, line ends. A blank
-/// text gives a new manifest. A manifest with errors, a blank reason and the default kernel name are refused.
+/// text gives a new manifest. A manifest with errors, a blank reason, the placeholder and the default kernel name are refused;
+/// `about_entry` says that the fault is of the new entry and not of the file.
 ManifestEdit add_to_manifest(std::string_view text, const Scope& scope, Grant grant, std::string_view reason);
 
 inline constexpr std::string_view manifest_file_name = "sarek.policy.json";

@@ -36,9 +36,11 @@ ManifestEdit add_to_manifest(std::string_view text, const Scope& scope, Grant gr
   for (ManifestDiagnostic& fault : read_manifest("{\"version\":1,\"grants\":[" + entry + "]}").diagnostics) {
     fault.line = fault.column = fault.length = 1;
     fault.offset = 0;
+    fault.severity = ManifestSeverity::Error;  // whoever types a reason now can type a true one
     edit.diagnostics.push_back(std::move(fault));
   }
-  if (!edit.diagnostics.empty()) return edit;
+  edit.about_entry = !edit.diagnostics.empty();
+  if (edit.about_entry) return edit;
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
     edit.text = new_manifest(entry);
     edit.changed = true;
@@ -52,6 +54,7 @@ ManifestEdit add_to_manifest(std::string_view text, const Scope& scope, Grant gr
   for (const ManifestGrant& present : manifest.grants) {
     if (present.grant != grant || present.scope != scope) continue;
     edit.text = std::string(text);
+    edit.present = present;
     return edit;
   }
   const auto parsed = detail::read_json(text);

@@ -42,10 +42,15 @@ TEST_CASE("each fault has its kind and its place") {
   REQUIRE(entry_faults(R"({ "grant": "acumulation-order", "kernel": "k", "reason": "r" })") ==
           "m:2:12: error: no grant has the name \"acumulation-order\" [manifest-unknown-grant]\n"
           "m:2:12: note: did you mean \"accumulation-order\"?\n");
-  REQUIRE(
-      entry_faults(R"({ "grant": "epilogue", "kernel": "k", "reason": "r" })") ==
-      "m:2:12: error: no grant has the name \"epilogue\" [manifest-unknown-grant]\n"
-      "m:2:12: note: it is the name of an optimisation: a manifest grants deviations and consents, it does not switch optimisations on\n");
+  REQUIRE(entry_faults(R"({ "grant": "epilogue", "kernel": "k", "reason": "r" })") ==
+          "m:2:12: error: no grant has the name \"epilogue\" [manifest-unknown-grant]\n"
+          "m:2:12: note: it is the name of an optimisation, and a manifest switches none on; where one is refused for want of a grant, "
+          "--explain "
+          "names the grant\n");
+  REQUIRE(entry_faults(R"({ "grant": "fast-math", "kernel": "k", "reason": "r" })") ==
+          "m:2:12: error: no grant has the name \"fast-math\" [manifest-unknown-grant]\n"
+          "m:2:12: note: there are accumulation-order, operand-rounding-f16, operand-rounding-bf16, operand-rounding-bf16x3, "
+          "single-rounding, cross-kernel-contraction, automatic-float-rewrite\n");
   REQUIRE(entry_faults(R"({ "grant": "single-rounding", "kernel": "k", "reason": " " })") ==
           "m:2:56: error: a grant needs a reason that says something [manifest-blank-reason]\n");
   REQUIRE(entry_faults(R"({ "grant": "single-rounding", "kernel": "k" })") ==
@@ -61,7 +66,14 @@ TEST_CASE("each fault has its kind and its place") {
           "m:2:1: error: a grant is for a kernel or for the process, not both [manifest-scope]\n");
   REQUIRE(entry_faults(R"({ "grant": "single-rounding", "scope": "k", "reason": "r" })") ==
           "m:2:40: error: `scope` is \"process\"; a grant for one kernel has the key `kernel` instead [manifest-scope]\n"
+          "m:2:40: note: for that kernel alone write \"kernel\": \"k\"\n");
+  REQUIRE(entry_faults(R"({ "grant": "single-rounding", "scope": "Process", "reason": "r" })") ==
+          "m:2:40: error: `scope` is \"process\"; a grant for one kernel has the key `kernel` instead [manifest-scope]\n"
           "m:2:40: note: did you mean \"process\"?\n");
+  REQUIRE(entry_faults(R"({ "grant": "single-rounding", "kernel": "k", "reason": "WHY IT IS ACCEPTED" })") ==
+          "m:2:56: warning: this reason is the one that reports propose: say who accepted the deviation, and why "
+          "[manifest-placeholder-reason]\n");
+  REQUIRE(read_manifest(with_entry(R"({ "grant": "single-rounding", "kernel": "k", "reason": "WHY IT IS ACCEPTED" })")).grants.size() == 1);
   REQUIRE(entry_faults(R"({ "grant": "single-rounding", "kernel": "", "reason": "r" })") ==
           "m:2:41: error: a kernel's name is not empty [manifest-scope]\n");
   REQUIRE(entry_faults(R"({ "grant": "single-rounding", "kernel": 7, "reason": ["r"] })") ==
@@ -70,6 +82,19 @@ TEST_CASE("each fault has its kind and its place") {
   REQUIRE(entry_faults(R"({ "grant": "single-rounding", "kernl": "k", "scope": "process", "reason": "r" })") ==
           "m:2:31: error: no key \"kernl\" exists here [manifest-unknown-key]\n"
           "m:2:31: note: did you mean \"kernel\"?\n");
+  // A key that is misspelt is not missing as well.
+  REQUIRE(entry_faults(R"({ "grnt": "single-rounding", "kernal": "k", "resaon": "r" })") ==
+          "m:2:3: error: no key \"grnt\" exists here [manifest-unknown-key]\n"
+          "m:2:3: note: did you mean \"grant\"?\n"
+          "m:2:30: error: no key \"kernal\" exists here [manifest-unknown-key]\n"
+          "m:2:30: note: did you mean \"kernel\"?\n"
+          "m:2:45: error: no key \"resaon\" exists here [manifest-unknown-key]\n"
+          "m:2:45: note: did you mean \"reason\"?\n");
+  REQUIRE(faults("{ \"versoin\": 1, \"grant\": [] }") ==
+          "m:1:3: error: no key \"versoin\" exists here [manifest-unknown-key]\n"
+          "m:1:3: note: did you mean \"version\"?\n"
+          "m:1:17: error: no key \"grant\" exists here [manifest-unknown-key]\n"
+          "m:1:17: note: did you mean \"grants\"?\n");
   REQUIRE(entry_faults(R"({ "grant": "single-rounding", "kernel": "a", "kernel": "b", "reason": "r" })") ==
           "m:2:46: error: the key \"kernel\" stands twice in this object [manifest-duplicate-key]\n"
           "m:2:46: note: it stands at line 2, column 31 too\n");
@@ -83,12 +108,11 @@ TEST_CASE("each fault has its kind and its place") {
           "m:1:1: error: a manifest needs the key `version`, which is 1 [manifest-missing-key]\n"
           "m:1:1: error: a manifest needs the key `grants`, an array that may be empty [manifest-missing-key]\n");
   REQUIRE(faults("{\"grants\": [],\n \"version\": 2, \"allow\": true, \"$schema\": null}") ==
-          "m:2:13: error: this compiler reads manifests of version 1 [manifest-version]\n"
-          "m:2:13: note: did you mean 1?\n"
+          "m:2:13: error: this compiler reads manifests of version 1, and this one is of version 2 [manifest-version]\n"
           "m:2:16: error: no key \"allow\" exists here [manifest-unknown-key]\n"
           "m:2:42: error: `$schema` must be a string, not null [manifest-type]\n");
   REQUIRE(faults("{\"version\": 1.0, \"grants\": {}}") ==
-          "m:1:13: error: this compiler reads manifests of version 1 [manifest-version]\n"
+          "m:1:13: error: `version` must be the whole number 1 [manifest-version]\n"
           "m:1:13: note: did you mean 1?\n"
           "m:1:28: error: `grants` must be an array, not an object [manifest-type]\n");
 }
@@ -104,21 +128,27 @@ TEST_CASE("a place counts bytes and survives escapes before it") {
 
 TEST_CASE("faults of syntax, with the place where reading stopped") {
   REQUIRE(faults("") == "m:1:1: error: the file ends here, expected a value [manifest-syntax]\n");
-  REQUIRE(faults("{\n  \"version\": 1,\n}") == "m:3:1: error: unexpected character, expected a key in double quotes [manifest-syntax]\n");
+  REQUIRE(faults("{\n  \"version\": 1,\n}") == "m:2:15: error: no comma may stand before `}` [manifest-syntax]\n");
+  REQUIRE(faults("{ \"grants\": [ 1 , ] }") == "m:1:17: error: no comma may stand before `]` [manifest-syntax]\n");
+  REQUIRE(faults("{ \"version\": 1\n  \"grants\": [] }") == "m:2:3: error: a comma is missing before this [manifest-syntax]\n");
+  REQUIRE(faults("{ \"grants\": [{} {}] }") == "m:1:17: error: a comma is missing before this [manifest-syntax]\n");
+  REQUIRE(faults("{ 'version': 1 }") == "m:1:3: error: JSON writes text in double quotes [manifest-syntax]\n");
+  REQUIRE(faults("# ours\n{}") == "m:1:1: error: JSON has no comments [manifest-syntax]\n");
+  REQUIRE(faults("{ version: 1 }") == "m:1:3: error: unexpected character, expected a key in double quotes [manifest-syntax]\n");
   REQUIRE(faults("{ \"version\": 01 }") == "m:1:15: error: unexpected character, expected `,` or `}` [manifest-syntax]\n");
   REQUIRE(faults("{ \"version\": 1 } x") == "m:1:18: error: nothing may follow the value of the file [manifest-syntax]\n");
   REQUIRE(faults("{ \"ver") == "m:1:3: error: this string has no end [manifest-syntax]\n");
   REQUIRE(faults("{ \"a\": \"\\x\" }") == "m:1:9: error: no such escape in a string [manifest-syntax]\n");
   REQUIRE(faults("{ \"a\": \"\\ud800\" }") == "m:1:9: error: a high surrogate without a low one after it [manifest-syntax]\n");
-  REQUIRE(faults("{ \"a\": // comment\n 1 }") == "m:1:8: error: unexpected character, expected a value [manifest-syntax]\n");
+  REQUIRE(faults("{ \"a\": // comment\n 1 }") == "m:1:8: error: JSON has no comments [manifest-syntax]\n");
 }
 
 TEST_CASE("hostile files are refused and cost little") {
-  REQUIRE(faults(std::string(100000, '[')) == "m:1:65: error: more than 64 levels of nesting at this array [manifest-syntax]\n");
-  REQUIRE(faults(std::string((1 << 20) + 1, ' ')) == "m:1:1: error: the file is larger than 1048576 bytes [manifest-syntax]\n");
-  REQUIRE(faults("{ \"a\": \"\xFF\" }") == "m:1:9: error: the file is not valid UTF-8 here [manifest-syntax]\n");
-  REQUIRE(faults("{ \"a\": \"\xED\xA0\x80\" }") == "m:1:9: error: the file is not valid UTF-8 here [manifest-syntax]\n");
-  REQUIRE(faults("{ \"a\": \"\xC0\xAF\" }") == "m:1:9: error: the file is not valid UTF-8 here [manifest-syntax]\n");
+  REQUIRE(faults(std::string(100000, '[')) == "m:1:65: error: more than 64 levels of nesting at this array [manifest-unreadable]\n");
+  REQUIRE(faults(std::string((1 << 20) + 1, ' ')) == "m:1:1: error: the file is larger than 1048576 bytes [manifest-unreadable]\n");
+  REQUIRE(faults("{ \"a\": \"\xFF\" }") == "m:1:9: error: the file is not valid UTF-8 here [manifest-unreadable]\n");
+  REQUIRE(faults("{ \"a\": \"\xED\xA0\x80\" }") == "m:1:9: error: the file is not valid UTF-8 here [manifest-unreadable]\n");
+  REQUIRE(faults("{ \"a\": \"\xC0\xAF\" }") == "m:1:9: error: the file is not valid UTF-8 here [manifest-unreadable]\n");
   std::string many = "{ \"version\": 1, \"grants\": [0";
   while (many.size() < 1000000) many += ",0";
   REQUIRE(read_manifest(many + "]}").diagnostics.size() > 400000);
@@ -133,6 +163,11 @@ TEST_CASE("kernel scopes are compared with the kernels that exist") {
   REQUIRE(policy_check(good, "m", kernels, true).status == 1);
   REQUIRE(policy_check(good, "m", std::vector<std::string>{"gemm"}, true).status == 0);
   REQUIRE(policy_check("{", "m", std::nullopt, false).status == 1);
+  // Faults of the entries and unknown kernels are told together, in the order of the file.
+  REQUIRE(
+      policy_check(with_entry(R"({ "grant": "single-rounding", "kernel": "zzzzzz", "reason": "r" }, { "grant": "fast", "reason": "r" })"),
+                   "m", kernels, false)
+          .text.starts_with("m:2:41: warning: no input defines a kernel \"zzzzzz\""));
 }
 
 TEST_CASE("adding an entry keeps every other byte") {
@@ -153,6 +188,8 @@ TEST_CASE("adding an entry keeps every other byte") {
   const ManifestEdit again = add_to_manifest(add(good), Scope::kernel("blur"), Deviation::single_rounding(), "another reason");
   REQUIRE(again.text == add(good));
   REQUIRE(!again.changed);
+  REQUIRE(again.present);
+  REQUIRE(again.present->reason == "say \"yes\"");
   REQUIRE(!read_manifest(add(good)).has_errors());
 }
 
@@ -160,11 +197,16 @@ TEST_CASE("adding is refused with the reader's words") {
   const ManifestEdit blank = add_to_manifest("", Scope::process(), Deviation::single_rounding(), " ");
   REQUIRE(!blank.text);
   REQUIRE(blank.diagnostics.at(0).kind == "manifest-blank-reason");
+  REQUIRE(blank.about_entry);
+  const ManifestEdit proposed = add_to_manifest("", Scope::process(), Deviation::single_rounding(), placeholder_reason);
+  REQUIRE(!proposed.text);
+  REQUIRE(proposed.diagnostics.at(0).severity == ManifestSeverity::Error);
   REQUIRE(add_to_manifest("", Scope::kernel("sarek_kern"), Deviation::single_rounding(), "r").diagnostics.at(0).kind ==
           "manifest-default-kernel");
   const ManifestEdit broken = add_to_manifest("{", Scope::process(), Deviation::single_rounding(), "r");
   REQUIRE(!broken.text);
   REQUIRE(broken.diagnostics.at(0).kind == "manifest-syntax");
+  REQUIRE(!broken.about_entry);
 }
 
 TEST_CASE("the manifest is found from the input's folder up to the project's root") {

@@ -42,9 +42,9 @@ std::optional<Remedy> remedy_for(const Event& event) {
       for (char c : kernel) shell_name += c == '\'' ? std::string("'\\''") : std::string(1, c);
       shell_name += "'";
     }
-    return Remedy{
-        grant, manifest_entry_text(Scope::kernel(kernel), grant, "WHY IT IS ACCEPTED"),
-        "sarekc policy add --grant=" + std::string(grant_name(grant)) + " --kernel=" + shell_name + " --reason=\"WHY IT IS ACCEPTED\""};
+    return Remedy{grant, manifest_entry_text(Scope::kernel(kernel), grant, placeholder_reason),
+                  "sarekc policy add --grant=" + std::string(grant_name(grant)) + " --kernel=" + shell_name + " --reason=\"" +
+                      std::string(placeholder_reason) + "\""};
   }
   return std::nullopt;
 }

@@ -57,6 +57,12 @@ std::optional<Grant> grant_by_name(std::string_view name) {
   return std::nullopt;
 }
 
+std::string grant_list() {
+  std::string list;
+  for (Grant grant : all_grants()) list.append(list.empty() ? "" : ", ").append(grant_name(grant));
+  return list;
+}
+
 const std::array<Grant, Grant::count>& all_grants() {
   static constexpr std::array<Grant, Grant::count> grants{Grant::at(0), Grant::at(1), Grant::at(2), Grant::at(3),
                                                           Grant::at(4), Grant::at(5), Grant::at(6)};

@@ -81,6 +81,8 @@ std::string_view grant_name(Grant grant);
 /// One sentence for people: what holding it allows.
 std::string_view grant_meaning(Grant grant);
 std::optional<Grant> grant_by_name(std::string_view name);
+/// The seven names in their order, with commas: for messages about a name that is none.
+std::string grant_list();
 /// The seven grants in their stable order.
 const std::array<Grant, Grant::count>& all_grants();
 
