@@ -6,15 +6,6 @@
 namespace sarek::policy {
 namespace {
 
-/// A field that is printed bare; one that would break the line or the split at spaces is quoted instead.
-std::string field(std::string_view text) {
-  const bool plain = !text.empty() && std::none_of(text.begin(), text.end(), [](char c) {
-    const auto byte = static_cast<unsigned char>(c);
-    return byte <= 0x20 || byte == 0x7F || c == '"' || c == '\\';
-  });
-  return plain ? std::string(text) : quoted_text(text);
-}
-
 std::string granted_text(const Granted& granted) {
   std::string names;
   for (Grant grant : granted.grants) {
@@ -27,6 +18,14 @@ std::string granted_text(const Granted& granted) {
 }
 
 }  // namespace
+
+std::string name_text(std::string_view name) {
+  const bool plain = !name.empty() && std::none_of(name.begin(), name.end(), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte <= 0x20 || byte == 0x7F || c == '"' || c == '\\';
+  });
+  return plain ? std::string(name) : quoted_text(name);
+}
 
 std::string quoted_text(std::string_view text) {
   std::string result = "\"";
@@ -59,13 +58,13 @@ std::string decision_text(const Decision& decision) {
 
 std::string event_text(const Event& event) {
   if (const auto* record = std::get_if<Record>(&event)) {
-    std::string result = field(record->kernel) + " " + field(record->target) + " ";
+    std::string result = name_text(record->kernel) + " " + name_text(record->target) + " ";
     return result.append(optimisation_name(record->optimisation)) + " " + decision_text(record->decision);
   }
   if (const auto* gate = std::get_if<GateEvent>(&event))
-    return field(gate->kernel) + " " + field(gate->target) + " gate " + decision_text(gate->decision);
+    return name_text(gate->kernel) + " " + name_text(gate->target) + " gate " + decision_text(gate->decision);
   const auto& ignored = std::get<IgnoredGrant>(event);
-  std::string result = field(ignored.kernel) + " grant ";
+  std::string result = name_text(ignored.kernel) + " grant ";
   return result.append(grant_name(ignored.grant)) + " ignored " + quoted_text(ignored_message(ignored.cause));
 }
 

@@ -16,6 +16,9 @@ std::string event_text(const Event& event);
 /// The part after the optimisation: `applied exact`, `applied granted GRANTS "REASON" LOWERING`, `applied proof "TEXT"`, `refused "WHY"`.
 std::string decision_text(const Decision& decision);
 
+/// A name as a field of a line: bare, or quoted where it would break the line or the split at spaces.
+std::string name_text(std::string_view name);
+
 /// A text in double quotes on one line: quotes and backslashes escaped, control characters as \\n or \\xHH.
 std::string quoted_text(std::string_view text);
 

@@ -71,7 +71,7 @@ std::string place_text(const SourcePlace& place) {
 }
 
 /// What stands in the column "why".
-std::string why_text(const Event& event) {
+std::string why_text(const Event& event, const ExplainReport& report) {
   const Decision* decision = event_decision(event);
   if (decision == nullptr) {
     const auto& ignored = std::get<IgnoredGrant>(event);
@@ -79,10 +79,10 @@ std::string why_text(const Event& event) {
   }
   if (const auto* refused = std::get_if<Refused>(decision)) {
     std::string text = escaped(refused->why);
-    if (const std::optional<Remedy> remedy = remedy_for(event)) {
+    if (const std::optional<Remedy> remedy = remedy_for(event, report)) {
       text += "<p>The grant <code data-allowed-by=\"" + escaped(grant_name(remedy->grant)) + "\">" + escaped(grant_name(remedy->grant)) +
-              "</code> would allow it: " + escaped(grant_meaning(remedy->grant)) +
-              ". Add to <code>grants</code> in sarek.policy.json</p><pre>" + escaped(remedy->entry) + "</pre><p>or run</p><pre>" +
+              "</code> would allow it: " + escaped(grant_meaning(remedy->grant)) + ". Add to <code>grants</code> in " +
+              escaped(manifest_to_edit(report)) + "</p><pre>" + escaped(remedy->entry) + "</pre><p>or run</p><pre>" +
               escaped(remedy->command) + "</pre>";
     }
     return text;
@@ -104,13 +104,20 @@ std::string_view outcome_of(const Event& event) {
   return is_applied(*decision) ? "applied" : "refused";
 }
 
-std::string row(const ExplainEntry& entry) {
+std::string row(const ExplainEntry& entry, const ExplainReport& report) {
   const std::string subject = escaped(event_subject(entry.event));
   const std::string target = escaped(event_target(entry.event));
   const std::string outcome(outcome_of(entry.event));
   return "<tr data-kernel=\"" + escaped(event_kernel(entry.event)) + "\" data-target=\"" + target + "\" data-subject=\"" + subject +
          "\" data-outcome=\"" + outcome + "\"><th scope=\"row\">" + subject + "</th><td>" + target + "</td><td class=\"" + outcome + "\">" +
-         outcome + "</td><td>" + why_text(entry.event) + "</td><td>" + place_text(entry.place) + "</td></tr>\n";
+         outcome + "</td><td>" + why_text(entry.event, report) + "</td><td>" + place_text(entry.place) + "</td></tr>\n";
+}
+
+std::string table_head(std::string_view caption, std::initializer_list<std::string_view> columns) {
+  std::string text = "<table>\n<caption>";
+  text.append(caption).append("</caption>\n<thead><tr>");
+  for (const std::string_view column : columns) text.append("<th scope=\"col\">").append(column).append("</th>");
+  return text + "</tr></thead>\n<tbody>\n";
 }
 
 }  // namespace
@@ -119,22 +126,28 @@ std::string report_as_html(const ExplainReport& report) {
   std::string page(head);
   std::vector<std::string_view> kernels;
   std::vector<std::vector<const ExplainEntry*>> entries;
+  std::vector<std::vector<const UnprovenAccess*>> unproven;
   std::unordered_map<std::string_view, std::size_t> index;
-  std::size_t counts[3] = {0, 0, 0};
-  for (const ExplainEntry& entry : report.entries) {
-    const std::string_view kernel = event_kernel(entry.event);
+  const auto section_of = [&](std::string_view kernel) {
     const auto [found, fresh] = index.emplace(kernel, kernels.size());
     if (fresh) {
       kernels.push_back(kernel);
       entries.emplace_back();
+      unproven.emplace_back();
     }
-    entries[found->second].push_back(&entry);
+    return found->second;
+  };
+  std::size_t counts[3] = {0, 0, 0};
+  for (const ExplainEntry& entry : report.entries) {
+    entries[section_of(event_kernel(entry.event))].push_back(&entry);
     const std::string_view outcome = outcome_of(entry.event);
     ++counts[outcome == "applied" ? 0 : outcome == "refused" ? 1 : 2];
   }
+  for (const UnprovenAccess& access : report.unproven) unproven[section_of(access.kernel)].push_back(&access);
   page += "<p id=\"summary\">" + std::to_string(kernels.size()) + (kernels.size() == 1 ? " kernel: " : " kernels: ") +
           std::to_string(counts[0]) + " applied, " + std::to_string(counts[1]) + " refused, " + std::to_string(counts[2]) +
-          " without effect.</p>\n<dl>\n";
+          " without effect, " + std::to_string(report.unproven.size()) +
+          (report.unproven.size() == 1 ? " unproven access.</p>" : " unproven accesses.</p>") + "\n<dl>\n";
   const auto fact = [&](std::string_view name, const std::string& value) {
     if (!value.empty()) page.append("<dt>").append(name).append("</dt><dd><code>").append(escaped(value)).append("</code></dd>\n");
   };
@@ -150,12 +163,21 @@ std::string report_as_html(const ExplainReport& report) {
   }
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     const std::string id = "k" + std::to_string(i);
-    page += "<section aria-labelledby=\"" + id + "\">\n<h2 id=\"" + id + "\">" + escaped(kernels[i]) +
-            "</h2>\n<table>\n<caption>Decisions for this kernel, in the order in which they were taken</caption>\n<thead><tr><th "
-            "scope=\"col\">Optimisation</th><th scope=\"col\">Target</th><th scope=\"col\">Outcome</th><th scope=\"col\">Why</th><th "
-            "scope=\"col\">Source</th></tr></thead>\n<tbody>\n";
-    for (const ExplainEntry* entry : entries[i]) page += row(*entry);
-    page += "</tbody>\n</table>\n";
+    page += "<section aria-labelledby=\"" + id + "\">\n<h2 id=\"" + id + "\">" + escaped(kernels[i]) + "</h2>\n";
+    if (!entries[i].empty()) {
+      page += table_head("Decisions for this kernel, in the order in which they were taken",
+                         {"Optimisation", "Target", "Outcome", "Why", "Source"});
+      for (const ExplainEntry* entry : entries[i]) page += row(*entry, report);
+      page += "</tbody>\n</table>\n";
+    }
+    if (!unproven[i].empty()) {
+      page += table_head("Accesses that nothing proves to stay inside of their buffer; only --checked looks at run time",
+                         {"What nothing shows", "Source"});
+      for (const UnprovenAccess* access : unproven[i])
+        page += "<tr data-unproven=\"" + escaped(access->kernel) + "\"><th scope=\"row\">" + escaped(access->why) + "</th><td>" +
+                place_text(access->place) + "</td></tr>\n";
+      page += "</tbody>\n</table>\n";
+    }
     for (const FusionPlan& plan : report.plans)
       if (plan.kernel == kernels[i]) page += "<figure><figcaption>Fusion plan</figcaption><pre>" + escaped(plan.text) + "</pre></figure>\n";
     page += "</section>\n";

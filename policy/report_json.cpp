@@ -42,6 +42,13 @@ void append_decision(std::string& text, const Decision& decision) {
   }
 }
 
+void append_place(std::string& text, const SourcePlace& place) {
+  if (place.line == 0) return;
+  append(text, "file", json_string(place.file));
+  append(text, "line", std::to_string(place.line));
+  append(text, "column", std::to_string(place.column));
+}
+
 std::string entry_text(const ExplainEntry& entry) {
   std::string text = "{ \"event\": ";
   if (const auto* record = std::get_if<Record>(&entry.event)) {
@@ -59,11 +66,7 @@ std::string entry_text(const ExplainEntry& entry) {
     append(text, "grant", json_string(grant_name(ignored.grant)));
     append(text, "cause", ignored.cause == Ignored::Revoked ? "\"revoked\"" : "\"generated-name\"");
   }
-  if (entry.place.line != 0) {
-    append(text, "file", json_string(entry.place.file));
-    append(text, "line", std::to_string(entry.place.line));
-    append(text, "column", std::to_string(entry.place.column));
-  }
+  append_place(text, entry.place);
   return text + " }";
 }
 
@@ -93,19 +96,25 @@ class ReportReader {
     if (version == nullptr || !version->to_integer(number) || number != 1)
       return fail(version ? version->begin : file.begin, "the report's version is not 1");
     if (!text(file, "tool_version", report.tool_version, false) || !text(file, "policy_digest", report.policy_digest, false) ||
-        !text(file, "manifest", report.manifest, false))
+        !text(file, "manifest", report.manifest, false) || !text(file, "new_manifest", report.new_manifest, false))
       return false;
     const JsonValue* events = nullptr;
     const JsonValue* plans = nullptr;
-    if (!array(file, "events", events) || !array(file, "plans", plans)) return false;
+    const JsonValue* unproven = nullptr;
+    if (!array(file, "events", events) || !array(file, "plans", plans) || !array(file, "unproven_accesses", unproven)) return false;
     if (events == nullptr) return fail(file.begin, "a report needs the key `events`");
     for (const JsonValue& item : events->items)
       if (!read_entry(item, report)) return false;
-    if (plans == nullptr) return true;
-    for (const JsonValue& item : plans->items) {
+    for (std::size_t i = 0; plans != nullptr && i < plans->items.size(); ++i) {
       FusionPlan plan;
-      if (!text(item, "kernel", plan.kernel) || !text(item, "text", plan.text)) return false;
+      if (!text(plans->items[i], "kernel", plan.kernel) || !text(plans->items[i], "text", plan.text)) return false;
       report.plans.push_back(std::move(plan));
+    }
+    for (std::size_t i = 0; unproven != nullptr && i < unproven->items.size(); ++i) {
+      UnprovenAccess access;
+      const JsonValue& item = unproven->items[i];
+      if (!text(item, "kernel", access.kernel) || !text(item, "why", access.why) || !place(item, access.place)) return false;
+      report.unproven.push_back(std::move(access));
     }
     return true;
   }
@@ -133,6 +142,10 @@ class ReportReader {
     if (!value->to_integer(number) || number < 1) return fail(value->begin, "`" + std::string(key) + "` must be a whole number from 1");
     out = static_cast<std::size_t>(number);
     return true;
+  }
+
+  bool place(const JsonValue& item, SourcePlace& out) {
+    return text(item, "file", out.file, false) && count(item, "line", out.line) && count(item, "column", out.column);
   }
 
   bool grants(const JsonValue& item, GrantSet& out) {
@@ -183,25 +196,23 @@ class ReportReader {
     std::string target;
     std::string name;
     Decision decision = Refused{};
-    SourcePlace place;
-    if (!text(item, "event", event) || !text(item, "kernel", kernel) || !text(item, "file", place.file, false) ||
-        !count(item, "line", place.line) || !count(item, "column", place.column))
-      return false;
+    SourcePlace at;
+    if (!text(item, "event", event) || !text(item, "kernel", kernel) || !place(item, at)) return false;
     if (event == "decision") {
       if (!text(item, "target", target) || !text(item, "optimisation", name) || !read_decision(item, decision)) return false;
       const std::optional<Optimisation> optimisation = optimisation_by_name(name);
       if (!optimisation) return fail(item.find("optimisation")->begin, "no such optimisation");
-      report.entries.push_back({Record{kernel, target, *optimisation, decision}, place});
+      report.entries.push_back({Record{kernel, target, *optimisation, decision}, at});
     } else if (event == "gate") {
       if (!text(item, "target", target) || !read_decision(item, decision)) return false;
-      report.entries.push_back({GateEvent{kernel, target, decision}, place});
+      report.entries.push_back({GateEvent{kernel, target, decision}, at});
     } else if (event == "ignored-grant") {
       std::string cause;
       if (!text(item, "grant", name) || !text(item, "cause", cause)) return false;
       const std::optional<Grant> grant = grant_by_name(name);
       if (!grant) return fail(item.find("grant")->begin, "no such grant");
       if (cause != "revoked" && cause != "generated-name") return fail(item.find("cause")->begin, "no such cause");
-      report.entries.push_back({IgnoredGrant{kernel, *grant, cause == "revoked" ? Ignored::Revoked : Ignored::GeneratedName}, place});
+      report.entries.push_back({IgnoredGrant{kernel, *grant, cause == "revoked" ? Ignored::Revoked : Ignored::GeneratedName}, at});
     } else {
       return fail(item.find("event")->begin, "no such event");
     }
@@ -221,9 +232,16 @@ std::string report_as_json(const ExplainReport& report) {
   field("tool_version", json_string(report.tool_version));
   field("policy_digest", json_string(report.policy_digest));
   field("manifest", json_string(report.manifest));
+  if (!report.new_manifest.empty()) field("new_manifest", json_string(report.new_manifest));
   field("events", list(report.entries, entry_text));
   field("plans", list(report.plans, [](const FusionPlan& plan) {
           return "{ \"kernel\": " + json_string(plan.kernel) + ", \"text\": " + json_string(plan.text) + " }";
+        }));
+  field("unproven_accesses", list(report.unproven, [](const UnprovenAccess& access) {
+          std::string item = "{ \"kernel\": " + json_string(access.kernel);
+          append(item, "why", json_string(access.why));
+          append_place(item, access.place);
+          return item + " }";
         }));
   return text + "\n}\n";
 }

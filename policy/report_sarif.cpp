@@ -18,8 +18,8 @@ struct Rule {
   std::string_view text;
 };
 
-// In the order of `all_optimisations`, then the gate and the ignored grants.
-constexpr std::array<Rule, optimisation_count + 2> rules{{
+// In the order of `all_optimisations`, then the gate, the ignored grants, the unproven accesses.
+constexpr std::array<Rule, optimisation_count + 3> rules{{
     {"refused-window", "a launch was not put into the launch window"},
     {"refused-epilogue", "an epilogue was not fused into its producer"},
     {"refused-matrix", "a matrix product was not rewritten for matrix units"},
@@ -27,6 +27,7 @@ constexpr std::array<Rule, optimisation_count + 2> rules{{
     {"refused-unroll", "a loop was not unrolled"},
     {"refused-gate", "a kernel that uses cooperative matrices was refused on a device"},
     {"ignored-grant", "a grant of the manifest has no effect"},
+    {"unproven-access", "nothing proves that an access stays inside of its buffer, and nothing checks it"},
 }};
 
 std::size_t rule_of(const Event& event) {
@@ -53,7 +54,7 @@ std::string uri_of(std::string_view path) {
   return uri;
 }
 
-std::string message_of(const Event& event, const std::optional<Remedy>& remedy) {
+std::string message_of(const Event& event, const std::optional<Remedy>& remedy, const std::string& manifest) {
   std::string text;
   if (const Decision* decision = event_decision(event)) {
     text = "kernel " + std::string(event_kernel(event)) + " on " + std::string(event_target(event)) + ": " +
@@ -63,32 +64,42 @@ std::string message_of(const Event& event, const std::optional<Remedy>& remedy) 
   }
   if (remedy) {
     text += "; the grant " + std::string(grant_name(remedy->grant)) + " would allow it (" + std::string(grant_meaning(remedy->grant)) +
-            "): add to `grants` in sarek.policy.json: " + remedy->entry;
+            "): add to `grants` in " + manifest + ": " + remedy->entry;
   }
   return text;
 }
 
-std::string result_text(const ExplainEntry& entry) {
-  const std::size_t rule = rule_of(entry.event);
-  const std::optional<Remedy> remedy = remedy_for(entry.event);
-  const std::string kernel(event_kernel(entry.event));
+/// One result. `fingerprint` stays the same when lines move, so that a tool sees one finding across commits.
+std::string result_text(std::size_t rule, std::string_view level, const std::string& message, const std::string& kernel,
+                        const SourcePlace& place, const std::string& fingerprint, const std::optional<Remedy>& remedy) {
   std::string text = "{\n          \"ruleId\": " + json_string(rules[rule].id) + ",\n          \"ruleIndex\": " + std::to_string(rule);
-  text += std::string(",\n          \"level\": ") + (event_decision(entry.event) != nullptr ? "\"note\"" : "\"warning\"");
-  text += ",\n          \"message\": { \"text\": " + json_string(message_of(entry.event, remedy)) + " }";
+  text += ",\n          \"level\": " + json_string(level);
+  text += ",\n          \"message\": { \"text\": " + json_string(message) + " }";
   text += ",\n          \"locations\": [ { ";
-  if (entry.place.line != 0) {
-    text += "\"physicalLocation\": { \"artifactLocation\": { \"uri\": " + json_string(uri_of(entry.place.file)) +
-            " }, \"region\": { \"startLine\": " + std::to_string(entry.place.line) + " } }, ";
+  if (place.line != 0) {
+    text += "\"physicalLocation\": { \"artifactLocation\": { \"uri\": " + json_string(uri_of(place.file)) +
+            " }, \"region\": { \"startLine\": " + std::to_string(place.line) + " } }, ";
   }
   text += "\"logicalLocations\": [ { \"name\": " + json_string(kernel) + ", \"kind\": \"function\" } ] } ]";
-  // What stays the same when lines move, so that a tool sees one finding across commits.
-  text += ",\n          \"partialFingerprints\": { \"sarekDecision/v1\": " +
-          json_string(kernel + "|" + std::string(event_target(entry.event)) + "|" + event_text(entry.event)) + " }";
+  text += ",\n          \"partialFingerprints\": { \"sarekDecision/v1\": " + json_string(fingerprint) + " }";
   if (remedy) {
     text += ",\n          \"properties\": { \"grant\": " + json_string(grant_name(remedy->grant)) +
             ", \"manifestEntry\": " + json_string(remedy->entry) + ", \"command\": " + json_string(remedy->command) + " }";
   }
   return text + "\n        }";
+}
+
+std::string event_result(const ExplainEntry& entry, const ExplainReport& report) {
+  const std::optional<Remedy> remedy = remedy_for(entry.event, report);
+  const std::string kernel(event_kernel(entry.event));
+  return result_text(rule_of(entry.event), event_decision(entry.event) != nullptr ? "note" : "warning",
+                     message_of(entry.event, remedy, manifest_to_edit(report)), kernel, entry.place,
+                     kernel + "|" + std::string(event_target(entry.event)) + "|" + event_text(entry.event), remedy);
+}
+
+std::string access_result(const UnprovenAccess& access) {
+  return result_text(rules.size() - 1, "note", "kernel " + access.kernel + ": unproven access: " + access.why, access.kernel, access.place,
+                     access.kernel + "|access|" + access.why, std::nullopt);
 }
 
 }  // namespace
@@ -105,12 +116,16 @@ std::string report_as_sarif(const ExplainReport& report) {
   }
   text += "\n          ]\n        }\n      },\n      \"results\": [";
   bool first = true;
+  const auto add = [&](const std::string& result) {
+    text += std::string(first ? "" : ",") + "\n        " + result;
+    first = false;
+  };
   for (const ExplainEntry& entry : report.entries) {
     const Decision* decision = event_decision(entry.event);
     if (decision != nullptr && is_applied(*decision)) continue;
-    text += std::string(first ? "" : ",") + "\n        " + result_text(entry);
-    first = false;
+    add(event_result(entry, report));
   }
+  for (const UnprovenAccess& access : report.unproven) add(access_result(access));
   return text + (first ? "]" : "\n      ]") + "\n    }\n  ]\n}\n";
 }
 

@@ -19,14 +19,21 @@ class Page(html.parser.HTMLParser):
 
     def __init__(self):
         super().__init__()
-        self.rows, self.elements, self.title = [], [], ""
-        self.stack = []
+        self.rows, self.accesses, self.elements, self.title = [], [], [], ""
+        self.stack, self.row = [], None
 
     def handle_starttag(self, tag, attrs):
         attrs = dict(attrs)
         self.elements.append((tag, attrs))
         if tag == "tr" and "data-kernel" in attrs:
             self.rows.append({"data": attrs, "text": "", "allowed_by": []})
+        if tag == "tr":
+            self.row = None
+            if "data-kernel" in attrs:
+                self.row = self.rows[-1]
+            elif "data-unproven" in attrs:
+                self.row = {"kernel": attrs["data-unproven"], "text": ""}
+                self.accesses.append(self.row)
         if "data-allowed-by" in attrs:
             self.rows[-1]["allowed_by"].append(attrs["data-allowed-by"])
         self.stack.append(tag)
@@ -38,8 +45,8 @@ class Page(html.parser.HTMLParser):
     def handle_data(self, data):
         if "title" in self.stack:
             self.title += data
-        if "tr" in self.stack and self.rows:
-            self.rows[-1]["text"] += data
+        if "tr" in self.stack and self.row:
+            self.row["text"] += data
 
 
 def dump(browser, page):
@@ -80,6 +87,11 @@ def check(report, page):
             shown.append(f"{event['file']}:{event['line']}:{event['column']}")
         for piece in shown:
             expect(" ".join(piece.split()) in text, f"row {number}: {piece!r} is not shown in {text!r}")
+    accesses = sorted(report["unproven_accesses"], key=lambda access: [row["kernel"] for row in page.accesses].index(access["kernel"]))
+    expect(len(page.accesses) == len(accesses), f"{len(page.accesses)} rows for {len(accesses)} unproven accesses")
+    for row, access in zip(page.accesses, accesses):
+        for piece in (access["why"], f"{access['file']}:{access['line']}:{access['column']}"):
+            expect(piece in row["text"], f"{piece!r} is not shown in {row['text']!r}")
     expect(page.title == "Sarek: what the policy decided", f"title {page.title!r}")
     tags = [tag for tag, _ in page.elements]
     expect("script" not in tags, "the page has a script")
@@ -90,7 +102,7 @@ def check(report, page):
     expect(dict(page.elements[0][1]).get("lang") == "en", "no language")
     expect(tags.count("h1") == 1, "not one first heading")
     expect(tags.count("caption") == tags.count("table") > 0, "a table without a caption")
-    expect(sum(attrs.get("scope") == "row" for _, attrs in page.elements) == len(events), "a row without a heading")
+    expect(sum(attrs.get("scope") == "row" for _, attrs in page.elements) == len(events) + len(accesses), "a row without a heading")
     expect(tags.count("figure") == len(report["plans"]), "fusion plans")
     return problems
 
@@ -107,7 +119,7 @@ def main():
         page = Page()
         page.feed(dump(browser, folder / "report.html"))
     problems = check(report, page)
-    print("\n".join(problems) or f"{len(page.rows)} rows show what the JSON report says")
+    print("\n".join(problems) or f"{len(page.rows)} rows and {len(page.accesses)} unproven accesses show what the JSON report says")
     sys.exit(1 if problems else 0)
 
 

@@ -13,7 +13,9 @@ using namespace sarek::policy;
 
 ExplainReport make_report() {
   Store store({Environment::parse("operand-rounding-bf16", "0"), Frameworks::defaults()});
-  ExplainReport report{"0.1.0", "", "sarek.policy.json", {}, {}};
+  ExplainReport report;
+  report.tool_version = "0.1.0";
+  report.manifest = "sarek.policy.json";
   std::size_t line = 1;
   store.set_reporter([&](const Event& event) { report.entries.push_back({event, {"src/a <b> & c.sarek", line += 3, 5}}); });
   (void)store.grant(Scope::kernel("gemm"), Deviation::accumulation_order(), "signed off: \"QA-112\" <ok> & more");
@@ -33,6 +35,8 @@ ExplainReport make_report() {
     store.report_gate(kernel, "CUDA:0", Refused{"no configuration 8x8x8"});
   }
   report.policy_digest = effective_digest(store.effective("gemm"));
+  report.unproven = {{"gemm", "nothing shows that `i < 2 & j` is below the length of a", {"src/a <b> & c.sarek", 7, 9}},
+                     {"only accesses", "nothing shows that `k` is not negative", {"src/a <b> & c.sarek", 8, 1}}};
   report.plans = {{"gemm", "gemm --> blur\n  <t0>"}};
   return report;
 }

@@ -2,7 +2,8 @@
 """Validates reports and manifests against their JSON schemas.
 
 Usage: schema_test.py POLICY_REPORTS SOURCE_FOLDER. Needs the python package jsonschema. SARIF is validated against the public schema where
-a copy of it is found: SAREK_SARIF_SCHEMA, or .deps/schemas/sarif-schema-2.1.0.json. Status 77 when nothing could be checked.
+a copy of it is found: SAREK_SARIF_SCHEMA, or .deps/schemas/sarif-schema-2.1.0.json, which tools/setup --checks fetches. Status 77 when nothing
+could be checked.
 """
 import json
 import os
@@ -58,6 +59,7 @@ def main():
     explain = validator(source / "policy/sarek.explain.schema.json")
     problems += [f"report: {list(error.path)}: {error.message}" for error in explain.iter_errors(report)]
     refused = [event for event in report["events"] if event.get("outcome") == "refused" or event["event"] == "ignored-grant"]
+    refused += report["unproven_accesses"]
     results = sarif["runs"][0]["results"]
     if len(results) != len(refused):
         problems.append(f"SARIF has {len(results)} results for {len(refused)} refusals and ignored grants")
@@ -69,7 +71,15 @@ def main():
             problems.append(f"SARIF: the grant {result['properties']['grant']} is not among {event['allowed_by']}")
     public = pathlib.Path(os.environ.get("SAREK_SARIF_SCHEMA", source / ".deps/schemas/sarif-schema-2.1.0.json"))
     if public.exists():
-        problems += [f"SARIF: {list(error.path)}: {error.message}" for error in validator(public).iter_errors(sarif)]
+        schema = validator(public)
+        problems += [f"SARIF: {list(error.path)}: {error.message}" for error in schema.iter_errors(sarif)]
+        # What a wrong writer would make, so that a schema which takes everything is noticed.
+        for what, value in (("level", "grave"), ("message", "a string"), ("ruleIndex", "0"), ("locations", [{"physicalLocation": {"region": {"startLine": 0}}}]),
+                            ("line", 7)):
+            broken = json.loads(json.dumps(sarif))
+            broken["runs"][0]["results"][0][what] = value
+            if schema.is_valid(broken):
+                problems.append(f"SARIF: the schema takes a result with {what} = {value}")
         print("SARIF: checked against the public schema")
     else:
         print("SKIP: no copy of the public SARIF schema; 1 schema not checked")
