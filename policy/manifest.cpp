@@ -291,19 +291,48 @@ std::string manifest_diagnostic_text(const ManifestDiagnostic& diagnostic, std::
   return text;
 }
 
-std::optional<std::filesystem::path> find_manifest(const std::filesystem::path& folder) {
-  namespace fs = std::filesystem;
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The folders that the search for a manifest looks into, in order.
+std::vector<fs::path> searched_folders(const fs::path& folder) {
   std::error_code error;
+  std::vector<fs::path> folders;
   fs::path at = fs::weakly_canonical(folder.empty() ? fs::path(".") : folder, error);
-  if (error) return std::nullopt;
+  if (error) return folders;
   for (;;) {
-    const fs::path candidate = at / manifest_file_name;
-    if (fs::is_regular_file(candidate, error)) return candidate;
+    folders.push_back(at);
     bool is_root = false;
     for (const char* marker : {".git", ".hg", "sarek.project"}) is_root = is_root || fs::exists(at / marker, error);
-    if (is_root || at == at.parent_path()) return std::nullopt;
+    if (is_root || at == at.parent_path()) return folders;
     at = at.parent_path();
   }
+}
+
+}  // namespace
+
+std::optional<fs::path> find_manifest(const fs::path& folder) {
+  std::error_code error;
+  for (const fs::path& at : searched_folders(folder))
+    if (const fs::path candidate = at / manifest_file_name; fs::is_regular_file(candidate, error)) return candidate;
+  return std::nullopt;
+}
+
+fs::path new_manifest_path(const fs::path& folder) {
+  std::error_code error;
+  const fs::path here = fs::weakly_canonical(".", error);
+  const std::vector<fs::path> folders = searched_folders(folder);
+  if (error || folders.empty() || std::find(folders.begin(), folders.end(), here) != folders.end()) return manifest_file_name;
+  return folder / manifest_file_name;
+}
+
+fs::path shown_path(const fs::path& path) {
+  std::error_code error;
+  const fs::path here = fs::weakly_canonical(".", error);
+  if (error || path.is_relative()) return path;
+  const fs::path relative = path.lexically_relative(here);
+  return relative.empty() || *relative.begin() == ".." ? path : relative;
 }
 
 }  // namespace sarek::policy

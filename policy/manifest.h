@@ -97,4 +97,11 @@ inline constexpr std::string_view manifest_file_name = "sarek.policy.json";
 /// root. `folder` may be relative or empty (the current folder). Nothing when there is none.
 std::optional<std::filesystem::path> find_manifest(const std::filesystem::path& folder);
 
+/// Where to make a manifest for inputs of `folder`: `sarek.policy.json` in the current folder when the search of `find_manifest` passes it,
+/// else beside the inputs.
+std::filesystem::path new_manifest_path(const std::filesystem::path& folder);
+
+/// A path as messages, reports and dependency files name it: relative to the current folder where it lies below it, else as it is.
+std::filesystem::path shown_path(const std::filesystem::path& path);
+
 }  // namespace sarek::policy

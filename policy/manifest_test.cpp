@@ -224,6 +224,21 @@ TEST_CASE("the manifest is found from the input's folder up to the project's roo
   fs::remove(inner / manifest_file_name);
   fs::create_directory(inner / manifest_file_name);  // a folder of that name is no manifest
   REQUIRE(find_manifest(inner) == fs::canonical(base / "project" / manifest_file_name));
+
+  // Where a new one goes: here when the input's search passes here, else beside the input.
+  const fs::path before = fs::current_path();
+  fs::current_path(base / "project");
+  REQUIRE(shown_path(*find_manifest("src/kernels")) == "sarek.policy.json");
+  REQUIRE(new_manifest_path("src/kernels") == "sarek.policy.json");
+  REQUIRE(new_manifest_path("") == "sarek.policy.json");
+  fs::current_path(inner);
+  REQUIRE(shown_path(*find_manifest("..")) == fs::canonical(base / "project" / manifest_file_name));
+  REQUIRE(new_manifest_path("..") == fs::path("..") / "sarek.policy.json");
+  fs::current_path(base);  // above the project's root, where the search does not come
+  REQUIRE(new_manifest_path("project/src") == fs::path("project/src/sarek.policy.json"));
+  fs::current_path(before);
+  REQUIRE(shown_path("/") == "/");
+  REQUIRE(shown_path("a/b") == "a/b");
   fs::remove_all(base);
 }
 

@@ -7,6 +7,8 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <set>
+#include <tuple>
 
 #include "compiler/driver/describe.h"
 #include "compiler/driver/front_end.h"
@@ -15,6 +17,7 @@
 #include "compiler/driver/policy_input.h"
 #include "compiler/ir/printer.h"
 #include "compiler/passes/pipeline.h"
+#include "compiler/spec/proof.h"
 #include "emitters/clike/printer.h"
 #include "runtime/artifact/package.h"
 
@@ -64,7 +67,8 @@ class Compiler {
     out_.manifest = policy_.manifest_path;
     // Grants that the environment revoked are heard of with the decisions of their kernels.
     policy_.store->set_reporter([this](const policy::Event& event) {
-      if (const auto* ignored = std::get_if<policy::IgnoredGrant>(&event)) out_.ignored_grants.push_back(*ignored);
+      if (const auto* ignored = std::get_if<policy::IgnoredGrant>(&event))
+        out_.ignored_grants.push_back({*ignored, place_of(policy_, *ignored), out_.decisions.size() + 1});
     });
     if (out_.diagnostics.has_errors()) return;
     if (request_.emit == Emit::Nothing) {
@@ -135,6 +139,10 @@ class Compiler {
         if (std::optional<ir::Program> done = keep(passes::optimise(p, options))) optimised.push_back(std::move(*done));
     });
     if (out_.diagnostics.has_errors()) return;
+    if (request_.prove_accesses && !request_.checked)
+      time("prove accesses", [&] {
+        for (const ir::Program& p : optimised) add_unproven(p);
+      });
     const bool stopped = !request_.stop_after.empty();
     if (request_.emit == Emit::Ir || stopped) {
       emit_ir(optimised);
@@ -168,11 +176,23 @@ class Compiler {
     out_.package = std::move(package);
   }
 
+  /// Copies that unrolling made of one access are told once.
+  void add_unproven(const ir::Program& program) {
+    std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::string>> told;  // file, begin, end, why
+    for (const spec::AccessProof& proof : spec::prove_in_bounds(program)) {
+      if (proof.proven) continue;
+      SourceRange range = program.graph.range(proof.access);
+      if (!range) range = program.range;
+      if (told.emplace(range.file.index(), range.begin, range.end, proof.reason).second)
+        out_.unproven.push_back({program.name, proof.reason, range});
+    }
+  }
+
   void emit_ir(const std::vector<ir::Program>& programs) {
     std::vector<const ir::Program*> list;
     // Without optimisation the lowered form is what one wants to read, and what --stop-after shows is the pass's result.
     for (const ir::Program& p : programs) list.push_back(&p);
-    out_.output = bytes_of(ir::print_module(list));
+    out_.output = bytes_of(request_.debug_info ? ir::print_module(list, {&out_.sources}) : ir::print_module(list));
   }
 
   void compile_target(const Target& target, const std::vector<ir::Program>& optimised, const passes::PipelineOptions& options,

@@ -32,12 +32,14 @@ struct Request {
   bool checked = false;
   WarningOptions warnings;
   bool use_policy = true;
-  std::string policy_file;          // empty: sarek.policy.json beside the input or above it
-  policy::Environment environment;  // what SAREK_OPT_DISABLE and SAREK_EXPLAIN said
-  std::string header_namespace;     // Emit::Header; empty: from the input's name
-  std::string only_kernel;          // empty: every kernel of the module
-  std::string dump_after;           // a pass
-  std::string stop_after;           // a pass
+  std::string policy_file;                  // empty: sarek.policy.json beside the input or above it
+  std::vector<std::string> policy_sources;  // other sources whose kernels the manifest may name
+  bool prove_accesses = false;              // look for accesses that nothing proves; see Compilation::unproven
+  policy::Environment environment;          // what SAREK_OPT_DISABLE and SAREK_EXPLAIN said
+  std::string header_namespace;             // Emit::Header; empty: from the input's name
+  std::string only_kernel;                  // empty: every kernel of the module
+  std::string dump_after;                   // a pass
+  std::string stop_after;                   // a pass
 };
 
 /// One step and how long it took.
@@ -52,6 +54,20 @@ struct DecisionAt {
   SourceRange range;
 };
 
+/// A grant without effect, with the place of its entry in the manifest. It was heard of with the decision before `decisions[after]`.
+struct IgnoredAt {
+  policy::IgnoredGrant grant;
+  SourceRange range;
+  std::size_t after = 0;
+};
+
+/// An access of a kernel that nothing proves to stay inside of its buffer.
+struct UnprovenAt {
+  std::string kernel;
+  std::string why;
+  SourceRange range;
+};
+
 /// What a compile gave. `output` is there when no error was reported.
 struct Compilation {
   SourceManager sources;
@@ -59,9 +75,10 @@ struct Compilation {
   std::optional<std::vector<std::uint8_t>> output;
   std::vector<std::string> dependencies;  // files that were read, in order: sources, imports, manifest
   std::vector<DecisionAt> decisions;      // in the order in which they were taken, each once
-  std::vector<policy::IgnoredGrant> ignored_grants;
-  std::string policy_digest;  // of the policy that the compile ran under
-  std::string manifest;       // its path; empty without one
+  std::vector<IgnoredAt> ignored_grants;
+  std::vector<UnprovenAt> unproven;  // in the optimised kernels, each place once; none in checked mode, which looks at run time
+  std::string policy_digest;         // of the policy that the compile ran under
+  std::string manifest;              // its path; empty without one
   std::vector<StepTime> times;
   std::string dump;                          // text of --dump-after
   std::vector<ir::Program> programs;         // as lowered, one a kernel, before any pass: what the interpreter runs as the oracle

@@ -120,8 +120,11 @@ FrontEndResult run_front_end(const Request& request, SourceManager& sources, Dia
   const std::optional<FileId> file = add_input(request, sources, sink, dependencies);
   if (!file) return result;
   if (is_ir_text(request.input_name)) {
-    if (std::optional<std::vector<ir::Program>> programs = spec::read_programs(sources, *file, sink))
-      result.programs = std::move(*programs);
+    std::optional<std::vector<ir::Program>> programs = spec::read_programs(sources, *file, sink);
+    if (!programs) return result;
+    // Kernels of the language were asked this when they were lowered.
+    for (const ir::Program& p : *programs) sema::check_convergence(p, sources, sink);
+    if (!sink.has_errors()) result.programs = std::move(*programs);
     return result;
   }
   syntax::Ast ast = syntax::parse(sources, *file, sink);

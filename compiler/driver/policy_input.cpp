@@ -5,7 +5,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "policy/manifest.h"
+#include "compiler/driver/front_end.h"
 
 namespace sarek::driver {
 
@@ -18,7 +18,7 @@ std::string manifest_path(const Request& request) {
   const std::filesystem::path folder =
       request.input_text ? std::filesystem::path() : std::filesystem::path(request.input_name).parent_path();
   const std::optional<std::filesystem::path> found = policy::find_manifest(folder);
-  return found ? found->string() : std::string();
+  return found ? policy::shown_path(*found).string() : std::string();
 }
 
 std::optional<std::string> read_text(const std::string& path) {
@@ -37,6 +37,28 @@ void report(const policy::ManifestDiagnostic& fault, FileId file, DiagnosticSink
   if (!fault.suggestion.empty()) d.fix(range, fault.suggestion, "write");
 }
 
+/// A project has one manifest and many sources: the others are read when the manifest names a kernel that this one does not have.
+void check_kernels(const Request& request, policy::Manifest& manifest, const std::string& text, std::vector<std::string> kernels) {
+  // With --kernel only some of the module's kernels are here: a grant for another one is no mistake then.
+  if (!request.only_kernel.empty()) return;
+  const bool all_here = std::all_of(manifest.grants.begin(), manifest.grants.end(), [&](const policy::ManifestGrant& entry) {
+    return entry.scope.is_process() || std::find(kernels.begin(), kernels.end(), entry.scope.kernel_name()) != kernels.end();
+  });
+  if (all_here) return;
+  for (const std::string& source : request.policy_sources) {
+    Request other = request;
+    other.input_name = source;
+    other.input_text.reset();
+    SourceManager files;
+    DiagnosticSink unheard;
+    std::vector<std::string> read;
+    const FrontEndResult result = run_front_end(other, files, unheard, read);
+    if (unheard.has_errors()) return;  // told when that source is compiled; until then its kernels are not known
+    for (const ir::Program& program : result.programs) kernels.push_back(program.name);
+  }
+  policy::check_kernels(manifest, text, kernels);
+}
+
 }  // namespace
 
 LoadedPolicy load_policy(const Request& request, const std::vector<std::string>& kernels, SourceManager& sources, DiagnosticSink& sink,
@@ -50,12 +72,11 @@ LoadedPolicy load_policy(const Request& request, const std::vector<std::string>&
   if (!loaded.manifest_path.empty()) {
     if (std::optional<std::string> text = read_text(loaded.manifest_path)) {
       dependencies.push_back(loaded.manifest_path);
-      policy::Manifest manifest = policy::read_manifest(*text);
-      // With --kernel only some of the module's kernels are here: a grant for another one is no mistake then.
-      if (request.only_kernel.empty()) policy::check_kernels(manifest, *text, kernels);
-      const FileId file = sources.add(loaded.manifest_path, std::move(*text));
-      for (const policy::ManifestDiagnostic& fault : manifest.diagnostics) report(fault, file, sink);
-      if (!manifest.has_errors()) policy::apply(manifest, *loaded.store);
+      loaded.manifest = policy::read_manifest(*text);
+      check_kernels(request, loaded.manifest, *text, kernels);
+      loaded.manifest_file = sources.add(loaded.manifest_path, std::move(*text));
+      for (const policy::ManifestDiagnostic& fault : loaded.manifest.diagnostics) report(fault, loaded.manifest_file, sink);
+      if (!loaded.manifest.has_errors()) policy::apply(loaded.manifest, *loaded.store);
     } else {
       sink.report(DiagnosticKind::FileNotFound, {}, "cannot read the manifest `" + loaded.manifest_path + "`");
     }
@@ -63,6 +84,16 @@ LoadedPolicy load_policy(const Request& request, const std::vector<std::string>&
   loaded.digest = policy::effective_digest(loaded.store->effective(""));
   for (const std::string& kernel : kernels) loaded.digest += ";" + kernel + "=" + policy::effective_digest(loaded.store->effective(kernel));
   return loaded;
+}
+
+SourceRange place_of(const LoadedPolicy& policy, const policy::IgnoredGrant& ignored) {
+  for (const policy::ManifestGrant& entry : policy.manifest.grants) {
+    const std::string_view name = entry.scope.is_process() ? policy::process_scope_name : std::string_view(entry.scope.kernel_name());
+    if (entry.grant != ignored.grant || name != ignored.kernel) continue;
+    const auto begin = static_cast<std::uint32_t>(entry.scope_offset);
+    return {policy.manifest_file, begin, begin + static_cast<std::uint32_t>(entry.scope_length)};
+  }
+  return {};
 }
 
 void add_decision(Compilation& compilation, const policy::Record& record, SourceRange range) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compiler/driver/compile.h"
+#include "policy/manifest.h"
 #include "policy/store.h"
 
 namespace sarek::driver {
@@ -14,12 +15,17 @@ struct LoadedPolicy {
   std::unique_ptr<policy::Store> store;
   std::string digest;         // of the process-wide policy and of every kernel's
   std::string manifest_path;  // empty without one
+  policy::Manifest manifest;  // as read
+  FileId manifest_file;       // among the compile's sources; only with a manifest
 };
 
 /// Finds and reads the manifest as the request says; its faults become diagnostics with their places. Kernel scopes are compared with
-/// `kernels`.
+/// `kernels` and, where one is not among them, with the kernels of `request.policy_sources`.
 LoadedPolicy load_policy(const Request& request, const std::vector<std::string>& kernels, SourceManager& sources, DiagnosticSink& sink,
                          std::vector<std::string>& dependencies);
+
+/// The place in the manifest of a grant without effect; none when no entry of the manifest made it.
+SourceRange place_of(const LoadedPolicy& policy, const policy::IgnoredGrant& ignored);
 
 /// Adds a decision, with its place in the source, to the compile's report.
 void add_decision(Compilation& compilation, const policy::Record& record, SourceRange range);

@@ -82,12 +82,14 @@ Result<std::vector<std::uint64_t>, RuntimeError> bind_arguments(const ir::Progra
       const ir::KernelParam& p = program.params[i];
       const ir::KernelParam& q = program.params[j];
       if (!p.is_buffer || !q.is_buffer || (!written(p) && !written(q))) continue;
+      // One buffer given twice is plain: both parameters name the same cells.
+      if (launch.arguments[i].data == launch.arguments[j].data && launch.arguments[i].bytes == launch.arguments[j].bytes) continue;
       const auto a = reinterpret_cast<std::uintptr_t>(launch.arguments[i].data);
       const auto b = reinterpret_cast<std::uintptr_t>(launch.arguments[j].data);
       const auto a_end = a + static_cast<std::uintptr_t>(launch.arguments[i].bytes);
       const auto b_end = b + static_cast<std::uintptr_t>(launch.arguments[j].bytes);
       if (a < b_end && b < a_end && a != a_end && b != b_end)
-        return refuse(program, "arguments '" + p.name + "' and '" + q.name + "' overlap, and the kernel writes one of them");
+        return refuse(program, "arguments '" + p.name + "' and '" + q.name + "' overlap in part, and the kernel writes one of them");
     }
   }
 

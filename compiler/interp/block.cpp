@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 
 #include "compiler/ir/evaluate.h"
 
@@ -83,12 +84,18 @@ BlockRunner::BlockRunner(const Code& code, std::span<const std::uint64_t> slots,
   shared_.resize((bytes + sizeof(std::max_align_t) - 1) / sizeof(std::max_align_t) + 1);
   auto* shared = reinterpret_cast<std::uint8_t*>(shared_.data());
 
-  std::vector<std::int64_t> granules(slots.size(), 8);
+  // Two parameters may be one buffer: what is remembered of accesses belongs to the memory.
+  struct Memory {
+    std::int64_t granule = 8;
+    Shadow* shadow = nullptr;
+  };
+  std::map<std::pair<std::uint64_t, std::int64_t>, Memory> memories;
+  const auto memory_of = [&](const RegionInfo& r) -> Memory& {
+    const auto slot = static_cast<std::size_t>(r.slot);
+    return memories[{slots[slot], buffer_bytes[slot]}];
+  };
   for (const RegionInfo& r : code.regions)
-    if (!r.shared)
-      granules[static_cast<std::size_t>(r.slot)] =
-          std::min<std::int64_t>(granules[static_cast<std::size_t>(r.slot)], ir::type_bytes(r.type));
-  std::vector<Shadow*> by_slot(slots.size());
+    if (!r.shared) memory_of(r).granule = std::min<std::int64_t>(memory_of(r).granule, ir::type_bytes(r.type));
   for (std::size_t i = 0; i < code.regions.size(); ++i) {
     const RegionInfo& r = code.regions[i];
     const std::int64_t element = ir::type_bytes(r.type);
@@ -102,15 +109,15 @@ BlockRunner::BlockRunner(const Code& code, std::span<const std::uint64_t> slots,
     }
     machine_.regions.push_back(region);
     if (!code.checks.memory) continue;
-    Shadow* shadow = r.shared ? nullptr : by_slot[static_cast<std::size_t>(r.slot)];
+    Shadow* shadow = r.shared ? nullptr : memory_of(r).shadow;
     if (!shadow) {
       // A fence may order the accesses of two blocks in ways that are not followed here.
       const bool between_blocks = !r.shared && !code.device_fence;
       const std::int64_t size =
           r.shared ? static_cast<std::int64_t>(region.length) * element : buffer_bytes[static_cast<std::size_t>(r.slot)];
-      shadows_.push_back(std::make_unique<Shadow>(size, r.shared ? element : granules[static_cast<std::size_t>(r.slot)], between_blocks));
+      shadows_.push_back(std::make_unique<Shadow>(size, r.shared ? element : memory_of(r).granule, between_blocks));
       shadow = shadows_.back().get();
-      if (!r.shared) by_slot[static_cast<std::size_t>(r.slot)] = shadow;
+      if (!r.shared) memory_of(r).shadow = shadow;
     }
     machine_.shadows.push_back(shadow);
   }

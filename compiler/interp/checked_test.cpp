@@ -204,3 +204,26 @@ TEST_CASE("views of one buffer share its cells") {
   REQUIRE_FALSE(r.has_value());
   CHECK(contains(r.error().message, "index 2 is out of bounds of 'r' with length 2"));
 }
+
+TEST_CASE("parameters that are one buffer share its cells, also when their types differ") {
+  ProgramBuilder b("k", {4, 1, 1});
+  const NodeId words = b.buffer_param("words", Type::I32, Access::Out);
+  const NodeId bytes = b.buffer_param("bytes", Type::U8, Access::In);
+  const NodeId first = b.begin_if(b.op(Op::Cmpeq, {b.local_id(0), b.i32(0)}));
+  b.store(words, b.i32(1), b.i32(7));
+  b.end_if(first);
+  const NodeId last = b.begin_if(b.op(Op::Cmpeq, {b.local_id(0), b.i32(3)}));
+  b.set(b.reg("r", Type::U8), b.load(bytes, b.i32(6)));
+  b.end_if(last);
+  const Program p = b.finish();
+  std::int32_t memory[4] = {}, other[4] = {};
+  const auto go = [&](std::int32_t* second) {
+    Call call;
+    call.launch.arguments = {Argument::buffer(memory, 4, 16), Argument::buffer(second, 16, 16)};
+    return call.run(p, kChecked);
+  };
+  CHECK(go(other).has_value());
+  const auto r = go(memory);
+  REQUIRE_FALSE(r.has_value());
+  CHECK(contains(r.error().message, "reads 'bytes' at index 6, which thread (0, 0, 0) writes with no barrier in between"));
+}

@@ -94,8 +94,8 @@ struct Stats {
 };
 
 /// The value of every slot of the program for a launch. Refuses, as Launch_error: a wrong number or kind of arguments, types that differ,
-/// buffers shorter than their count, misaligned, too long for the kernel's lengths, or overlapping where one of them is written; grids
-/// without blocks; a wrong number of dynamic shared sizes, or negative ones.
+/// buffers shorter than their count, misaligned, too long for the kernel's lengths, or overlapping in part where one of them is written
+/// (the same buffer twice is fine); grids without blocks; a wrong number of dynamic shared sizes, or negative ones.
 Result<std::vector<std::uint64_t>, RuntimeError> bind_arguments(const ir::Program& program, const Launch& launch);
 
 struct Code;  // the compiled program

@@ -474,7 +474,11 @@ TEST_CASE("launches that do not fit are refused") {
   CHECK(message(Call().scalar(Type::F64, 0).buffer(x).buffer(y)) == "kernel 'saxpy': argument 'a' is f32, not f64");
   CHECK(message(Call().buffer(x).buffer(x).buffer(y)) == "kernel 'saxpy': argument 'a' is a scalar, not a buffer");
   CHECK(message(Call().scalar(Type::F32, 0).scalar(Type::F32, 0).buffer(y)) == "kernel 'saxpy': argument 'x' is a buffer, not a scalar");
-  CHECK(contains(message(Call().scalar(Type::F32, 0).buffer(x).buffer(x)), "arguments 'x' and 'y' overlap"));
+  Call overlapping;
+  overlapping.scalar(Type::F32, 0);
+  overlapping.launch.arguments.push_back(Argument::buffer(x.data(), 3, 12));
+  overlapping.launch.arguments.push_back(Argument::buffer(x.data() + 1, 3, 12));
+  CHECK(contains(message(overlapping), "arguments 'x' and 'y' overlap in part"));
   CHECK(contains(message(Call({0, 1, 1}).scalar(Type::F32, 0).buffer(x).buffer(y)), "a grid of 0 blocks"));
   Call dynamic;
   dynamic.scalar(Type::F32, 0).buffer(x).buffer(y);
@@ -492,6 +496,13 @@ TEST_CASE("launches that do not fit are refused") {
   missing.scalar(Type::F32, 0).buffer(x);
   missing.launch.arguments.push_back(Argument::buffer(nullptr, 2, 8));
   CHECK(contains(message(missing), "has no memory"));
+}
+
+TEST_CASE("one buffer may be two parameters") {
+  const Program p = saxpy(32);
+  std::vector<float> x = {1, 2, 3, 4};
+  Call().scalar(Type::F32, u(2)).buffer(x).buffer(x).ok(p);
+  CHECK(x == std::vector<float>{3, 6, 9, 12});
 }
 
 TEST_CASE("hidden slots hold lengths, grid and shared lengths") {

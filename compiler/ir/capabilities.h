@@ -39,8 +39,10 @@ struct Capabilities {
   bool multiply_high = true;            // mul_hi on 32 and 64 bits
 
   bool int_atomics_64 = true;
-  bool float_atomics = false;   // add, min, max, exchange on f32
-  bool warp_operations = true;  // natively or through the emitter's own scheme
+  bool float_atomics = false;    // on f32
+  bool double_atomics = false;   // on f64
+  bool warp_operations = true;   // natively or through the emitter's own scheme
+  bool counted_strides = false;  // gains from grid-stride loops as counted ones: a block's threads run on one core, some at a time
   int max_block_threads = 1024;
   long max_shared_bytes = 48 * 1024;
 };

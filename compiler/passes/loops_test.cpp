@@ -1,4 +1,4 @@
-// unroll and hoist_invariants.
+// unroll, hoist_invariants and count_strides.
 #include <catch2/catch_test_macros.hpp>
 
 #include "compiler/passes/passes.h"
@@ -191,4 +191,83 @@ TEST_CASE("a factor that the loop's type cannot hold is refused") {
   CHECK(faults(p) == "");
   CHECK(count(p, Op::Store) == 1);
   CHECK(why == "the loop's i8 cannot count to 200");
+}
+
+namespace {
+
+/// What a grid-stride loop can be like. Its threads write out[i] += i, so that turns left out or run twice show.
+struct Stride {
+  bool carried = false;     // a sum over the turns, stored behind the loop
+  bool nested = false;      // a loop and a branch in the body
+  bool used_after = false;  // the index is read behind the loop
+  bool own_limit = false;   // the limit differs between threads
+  bool meets = false;       // a barrier of the warp in the body
+};
+
+Program strided(const Stride& s) {
+  ProgramBuilder b("k", {4, 1, 1});
+  const NodeId n = b.scalar_param("n", Type::I32);
+  const NodeId stride = b.scalar_param("stride", Type::I32);
+  const NodeId out = b.buffer_param("out", Type::I32, ir::Access::InOut);
+  const NodeId sums = b.buffer_param("sums", Type::I32, ir::Access::InOut);
+  const NodeId i = b.reg("i", Type::I32);
+  const NodeId sum = b.reg("sum", Type::I32);
+  const NodeId limit = s.own_limit ? b.op(Op::Sub, {n, b.local_id(0)}) : n;
+  b.set(i, b.global_id(0));
+  const NodeId loop = b.begin_loop();
+  const NodeId at = b.get(i);
+  const NodeId again = b.op(Op::Cmplt, {at, limit});
+  const NodeId body = b.begin_if(again);
+  // Negative indices come round in wrapping loops: only the last cells are watched.
+  const NodeId cell = b.op(Op::And, {at, b.i32(63)});
+  b.store(out, cell, b.op(Op::Add, {b.load(out, cell), b.op(Op::Add, {at, b.i32(1)})}));
+  if (s.carried) b.set(sum, b.op(Op::Add, {b.op(Op::Mul, {b.get(sum), b.i32(3)}), at}));
+  if (s.nested) {
+    const NodeId inner = b.begin_range(b.op(Op::And, {at, b.i32(3)}));
+    const NodeId odd = b.begin_if(b.op(Op::Cmpeq, {inner, b.i32(1)}));
+    b.store(out, cell, b.op(Op::Mul, {b.load(out, cell), b.i32(5)}));
+    b.end_if(odd);
+    b.end_range(inner);
+  }
+  if (s.meets) b.ins(ir::Ins::WarpBarrier, Type::Void, {});
+  b.set(i, b.op(Op::Add, {at, stride}));
+  b.end_if(body);
+  b.end_loop(loop, again);
+  if (s.carried) b.store(sums, b.local_id(0), b.get(sum));
+  if (s.used_after) b.store(sums, b.local_id(0), b.get(i));
+  return b.finish();
+}
+
+}  // namespace
+
+TEST_CASE("grid-stride loops become counted ones, and do the same turns") {
+  for (const Stride& s : {Stride{}, Stride{.carried = true}, Stride{.nested = true}, Stride{.carried = true, .nested = true}}) {
+    const Program source = strided(s);
+    const Program p = count_strides(source);
+    CHECK(faults(p) == "");
+    CHECK(count(p, Op::Range) > count(source, Op::Range));
+    CHECK(count(p, Op::Cdiv) == 1);
+    // The largest of both: sums that wrap, and leave the loop after some turns nevertheless.
+    for (const std::int32_t n : {-5, 0, 1, 3, 4, 5, 37, 64, INT32_MAX - 1})
+      for (const std::int32_t stride : {-3, 0, 1, 4, 5, INT32_MAX}) {
+        if (n > 0 && (stride <= 0 || (n > 1000) != (stride > 1000))) continue;  // turns without end, or nearly
+        Input in;
+        in.threads = 4;
+        in.scalars[0] = static_cast<std::uint32_t>(n);
+        in.scalars[1] = static_cast<std::uint32_t>(stride);
+        in.buffers[2].assign(64, 7);
+        in.buffers[3].assign(4, 0);
+        INFO("n " << n << ", stride " << stride);
+        CHECK(same_outcome(source, run(source, in), run(p, in)));
+      }
+  }
+}
+
+TEST_CASE("loops that are no grid-stride loops of the block's stay as they are") {
+  for (const Stride& s : {Stride{.used_after = true}, Stride{.own_limit = true}, Stride{.meets = true}}) {
+    const Program source = strided(s);
+    const Program p = count_strides(source);
+    CHECK(p.body.size() == source.body.size());
+    CHECK(count(p, Op::Cdiv) == 0);
+  }
 }

@@ -107,7 +107,7 @@ class Requirements {
         return;
       case InsKind::Atomic: break;
     }
-    if (is_float(operand) && (!can_.float_atomics || operand != Type::F32))
+    if (is_float(operand) && !(operand == Type::F32 && can_.float_atomics) && !(operand == Type::F64 && can_.double_atomics))
       need(id, what + " on " + name(operand), target() + " has no such atomic operation");
     if (is_int(operand) && type_bits(operand) == 64 && !can_.int_atomics_64)
       need(id, what + " on " + name(operand), target() + " has no 64-bit atomics");

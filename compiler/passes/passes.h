@@ -80,6 +80,13 @@ ir::Program unroll(ir::Program program, const UnrollOptions& options = {});
 /// places and sums with a literal, which cost less than the register that would hold them, unless what needs them moves.
 ir::Program hoist_invariants(ir::Program program);
 
+/// Writes grid-stride loops, `i = sum of indices of threads and blocks; while i < n { ...; i += stride }` with n and stride the block's, as
+/// counted ones: "turns 0 to the most that a thread of the block needs; if i + turn * stride < n: ...". Where the sums could wrap, which a
+/// test in front finds, the loop runs as written; its body stands twice then. Requires nothing; sees more after forward_stores and
+/// hoist_invariants. Establishes: nothing that others rely on. Leaves alone: loops in which threads meet or whose variable is used
+/// elsewhere, large bodies.
+ir::Program count_strides(ir::Program program);
+
 /// Turns small branches without loops, barriers or atomics into selects and gated loads and stores.
 /// Requires nothing. Establishes: nothing that others rely on. Leaves alone: branches beyond the limits, of dear operations, or with an
 /// effect that has no gated form.

@@ -166,6 +166,9 @@ void lower(Run& run, const ir::Capabilities& capabilities, const PipelineOptions
     if (run.goes_on()) run.refuse(unemulatable_warps(run.program(), capabilities));
     run("emulate_warps", emulate_warps);
   }
+  // Before legalisation, whose passes hoist and merge what this writes. A checked kernel keeps one body: its proofs and faults are told
+  // once.
+  if (capabilities.counted_strides && options.opt_level >= 2 && !options.checked) run("count_strides", count_strides);
   // Refuse before anything is written out or printed.
   if (run.goes_on()) run.refuse(missing_capabilities(run.program(), capabilities));
   run("legalise", [&](Program p) { return legalise(std::move(p), capabilities); });
@@ -185,7 +188,7 @@ const std::vector<std::string_view>& pass_names() {
   static const std::vector<std::string_view> names = {"insert_checks",   "split_variables",  "forward_stores",   "fold",
                                                       "unroll",          "prove_conditions", "convert_branches", "merge_common",
                                                       "reduce_strength", "hoist_invariants", "remove_dead",      "round_once",
-                                                      "emulate_warps",   "legalise",         "compact"};
+                                                      "emulate_warps",   "count_strides",    "legalise",         "compact"};
   return names;
 }
 

@@ -81,6 +81,10 @@ TEST_CASE("the pipeline stops after the pass that is asked for, and names every 
   ir::Capabilities target = least_capable();
   target.warp_operations = false;  // every pass of the list has something to answer for
   REQUIRE(run_pipeline(Generator(5).program(), target, options));
+  options.checked = false;  // nor do checked kernels see all
+  target.counted_strides = true;
+  REQUIRE(run_pipeline(Generator(5).program(), target, options));
+  options.checked = true;
   for (const std::string& name : seen) CHECK(std::find(pass_names().begin(), pass_names().end(), name) != pass_names().end());
   for (const std::string_view name : pass_names()) CHECK(std::find(seen.begin(), seen.end(), name) != seen.end());
   seen.clear();

@@ -150,6 +150,26 @@ TEST_CASE("f64 arithmetic on f32 values, narrowed, is done in f32 on every targe
   }
 }
 
+TEST_CASE("atomics on f32 and on f64 are two capabilities, other floats have none") {
+  const auto found = [](Type type, bool f32, bool f64) {
+    ProgramBuilder b("k");
+    const NodeId out = b.buffer_param("out", type, ir::Access::InOut);
+    b.ins(ir::Ins::AtomicMin, type, {b.index(out, b.i32(0)), b.float_constant(type, 1)});
+    ir::Capabilities c;
+    c.framework = "Machine";
+    c.f16_arithmetic = c.bf16_arithmetic = true;
+    c.float_atomics = f32;
+    c.double_atomics = f64;
+    const std::vector<Diagnostic> all = missing_capabilities(b.finish(), c);
+    return all.empty() ? std::string() : all.front().message;
+  };
+  CHECK(found(Type::F32, true, false).empty());
+  CHECK(found(Type::F64, false, true).empty());
+  CHECK(found(Type::F32, false, true) == "kernel `k` uses atomic_min on f32, but Machine has no such atomic operation");
+  CHECK(found(Type::F64, true, false) == "kernel `k` uses atomic_min on f64, but Machine has no such atomic operation");
+  CHECK(found(Type::F16, true, true) == "kernel `k` uses atomic_min on f16, but Machine has no such atomic operation");
+}
+
 TEST_CASE("what the target lacks is named once, at its first use, before anything is printed") {
   ProgramBuilder b("k", {512, 4, 1});
   const NodeId x = b.scalar_param("x", Type::F64);

@@ -123,6 +123,8 @@ class BodyChecker {
   /// Unifies the expression's type with `want`; reports at the expression, with the cast that would mend it.
   bool expect(Expr* e, TypeId want);
   void unknown_name(const syntax::Name& name);
+  /// Reports a type of too many parts, once a body; gives the error type.
+  TypeId too_large(SourceRange range);
 
   // --- building
   Expr* make(ExprForm form, TypeId type, SourceRange range, std::vector<Expr*> args = {});
@@ -159,6 +161,11 @@ class BodyChecker {
   Expr* check_repeat(const syntax::ArrayRepeatExpr& e, TypeId want);
   Expr* check_call(const syntax::CallExpr& e, TypeId want);
   Expr* call_function(const syntax::CallExpr& e, Function& function, TypeId want);
+  /// The constructor of an enum behind a point, called or without a payload; the enum that `module.Enum` names.
+  Expr* call_constructor(std::uint32_t def, const syntax::MemberExpr& callee, const syntax::CallExpr& e, TypeId want);
+  Expr* bare_member(std::uint32_t def, const syntax::MemberExpr& e, TypeId want);
+  void unknown_constructor(std::uint32_t def, const syntax::Name& name);
+  std::optional<std::uint32_t> enum_of_module(const syntax::Expr* e) const;
   Expr* call_builtin(const syntax::CallExpr& e, Builtin builtin, TypeId want);
   Expr* check_bitcast(const syntax::CallExpr& e);
   Expr* constructor(std::uint32_t def, std::uint32_t ctor, syntax::List<syntax::TypeArg> type_args, bool has_args,
@@ -209,6 +216,7 @@ class BodyChecker {
   TypeId result;  // of the function
   SourceRange result_range;
   int loop_depth = 0;
+  bool told_too_large = false;
   Function* function = nullptr;
   Kernel* kernel = nullptr;
 };

@@ -21,6 +21,7 @@ Expr* BodyChecker::check_call(const syntax::CallExpr& e, TypeId want) {
   if (e.callee->kind == syntax::ExprKind::Member) {
     const auto& member = e.callee->as<syntax::MemberExpr>();
     const syntax::NameExpr* base = member.base->kind == syntax::ExprKind::Name ? &member.base->as<syntax::NameExpr>() : nullptr;
+    if (const std::optional<std::uint32_t> def = enum_of_module(member.base)) return call_constructor(*def, member, e, want);
     if (base && !lookup(base->name.text)) {
       const Entity* entity = up.find(file, base->name.text);
       if (entity && entity->kind == EntityKind::Module) {
@@ -32,14 +33,8 @@ Expr* BodyChecker::check_call(const syntax::CallExpr& e, TypeId want) {
                "module `" + std::string(base->name.text) + "` has no function `" + std::string(member.name.text) + "`");
         return check_rest();
       }
-      if (entity && entity->kind == EntityKind::Record && types.def(entity->index).is_variant) {
-        const int ctor = types.def(entity->index).constructor(member.name.text);
-        if (ctor >= 0)
-          return constructor(entity->index, static_cast<std::uint32_t>(ctor), member.base_type_args, true, e.args, e.range, want);
-        report(DiagnosticKind::UnknownConstructor, member.name.range,
-               "`" + std::string(base->name.text) + "` has no constructor `" + std::string(member.name.text) + "`");
-        return check_rest();
-      }
+      if (entity && entity->kind == EntityKind::Record && types.def(entity->index).is_variant)
+        return call_constructor(entity->index, member, e, want);
     }
     report(DiagnosticKind::NotCallable, e.callee->range, "only functions, constructors and built-in functions can be called");
     return check_rest();
@@ -69,6 +64,27 @@ Expr* BodyChecker::check_call(const syntax::CallExpr& e, TypeId want) {
   if (const std::optional<Builtin> builtin = builtin_by_name(name.text)) return call_builtin(e, *builtin, want);
   unknown_name(name);
   return check_rest();
+}
+
+Expr* BodyChecker::call_constructor(std::uint32_t def, const syntax::MemberExpr& callee, const syntax::CallExpr& e, TypeId want) {
+  const int ctor = types.def(def).constructor(callee.name.text);
+  if (ctor >= 0) return constructor(def, static_cast<std::uint32_t>(ctor), callee.base_type_args, true, e.args, e.range, want);
+  unknown_constructor(def, callee.name);
+  for (const syntax::Expr* a : e.args) check_raw(*a, {});
+  return error(e.range);
+}
+
+std::optional<std::uint32_t> BodyChecker::enum_of_module(const syntax::Expr* e) const {
+  if (e->kind != syntax::ExprKind::Member) return std::nullopt;
+  const auto& member = e->as<syntax::MemberExpr>();
+  if (member.base->kind != syntax::ExprKind::Name) return std::nullopt;
+  const std::string_view alias = member.base->as<syntax::NameExpr>().name.text;
+  const Entity* entity = lookup(alias) ? nullptr : up.find(file, alias);
+  if (!entity || entity->kind != EntityKind::Module) return std::nullopt;
+  const auto& names = module.files[entity->index].names;
+  const auto found = names.find(member.name.text);
+  if (found == names.end() || found->second.kind != EntityKind::Record || !types.def(found->second.index).is_variant) return std::nullopt;
+  return found->second.index;
 }
 
 Expr* BodyChecker::call_function(const syntax::CallExpr& e, Function& callee, TypeId want) {

@@ -104,7 +104,7 @@ Expr* BodyChecker::make(ExprForm form, TypeId type, SourceRange range, std::vect
   body.exprs.emplace_back();
   Expr* e = &body.exprs.back();
   e->form = form;
-  e->type = type;
+  e->type = infer.too_large(type) ? too_large(range) : type;
   e->range = range;
   e->args = std::move(args);
   for (const Expr* a : e->args) {
@@ -118,6 +118,14 @@ Expr* BodyChecker::make(ExprForm form, TypeId type, SourceRange range, std::vect
 Expr* BodyChecker::error(SourceRange range) {
   body.faulty = true;
   return make(ExprForm::Error, types.error(), range);
+}
+
+TypeId BodyChecker::too_large(SourceRange range) {
+  body.faulty = true;
+  if (!told_too_large)
+    report(DiagnosticKind::TypeTooLarge, range, "the type of this has more than " + std::to_string(kMaxTypeParts) + " parts");
+  told_too_large = true;
+  return types.error();
 }
 
 Diagnostic& BodyChecker::mismatch(SourceRange range, TypeId a, TypeId b) {
@@ -527,8 +535,25 @@ Expr* BodyChecker::binary(Op op, Expr* left, Expr* right, SourceRange range, Sou
   return out;
 }
 
+Expr* BodyChecker::bare_member(std::uint32_t def, const syntax::MemberExpr& e, TypeId want) {
+  const int ctor = types.def(def).constructor(e.name.text);
+  if (ctor >= 0) return constructor(def, static_cast<std::uint32_t>(ctor), e.base_type_args, false, {}, e.range, want);
+  unknown_constructor(def, e.name);
+  return error(e.range);
+}
+
+void BodyChecker::unknown_constructor(std::uint32_t def, const syntax::Name& name) {
+  std::vector<std::string_view> names;
+  for (const ConstructorDef& c : types.def(def).constructors) names.push_back(c.name);
+  const std::string near = nearest_name(name.text, names);
+  Diagnostic& d = report(DiagnosticKind::UnknownConstructor, name.range,
+                         "`" + types.def(def).name + "` has no constructor `" + std::string(name.text) + "`");
+  if (!near.empty()) d.fix(name.range, near, "did you mean `" + near + "`?");
+}
+
 Expr* BodyChecker::check_member(const syntax::MemberExpr& e, TypeId want) {
   const std::string name(e.name.text);
+  if (const std::optional<std::uint32_t> def = enum_of_module(e.base)) return bare_member(*def, e, want);
   if (e.base->kind == syntax::ExprKind::Name) {
     const syntax::Name& base = e.base->as<syntax::NameExpr>().name;
     if (!lookup(base.text)) {
@@ -543,17 +568,7 @@ Expr* BodyChecker::check_member(const syntax::MemberExpr& e, TypeId want) {
           report(DiagnosticKind::UnknownName, e.name.range, "module `" + std::string(base.text) + "` has no constant `" + name + "`");
           return error(e.range);
         }
-        if (entity->kind == EntityKind::Record && types.def(entity->index).is_variant) {
-          const int ctor = types.def(entity->index).constructor(name);
-          if (ctor >= 0) return constructor(entity->index, static_cast<std::uint32_t>(ctor), e.base_type_args, false, {}, e.range, want);
-          std::vector<std::string_view> names;
-          for (const ConstructorDef& c : types.def(entity->index).constructors) names.push_back(c.name);
-          const std::string near = nearest_name(name, names);
-          Diagnostic& d = report(DiagnosticKind::UnknownConstructor, e.name.range,
-                                 "`" + std::string(base.text) + "` has no constructor `" + name + "`");
-          if (!near.empty()) d.fix(e.name.range, near, "did you mean `" + near + "`?");
-          return error(e.range);
-        }
+        if (entity->kind == EntityKind::Record && types.def(entity->index).is_variant) return bare_member(entity->index, e, want);
       }
       if (const std::optional<IdKind> id = id_by_name(base.text); id && id_has_axes(*id)) {
         if (kind == Kind::Constant) {

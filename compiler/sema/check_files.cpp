@@ -370,16 +370,21 @@ void Checker::run(syntax::Ast root) {
 
 namespace {
 
-/// Looks for calls of one function and tells those in tail position from the others.
+/// Looks for calls of one function and tells those in tail position from the others. A call with other type arguments is none that a loop
+/// can make: the next turn would need variables of other types.
 class TailCalls {
  public:
-  explicit TailCalls(const Function& f) : f_(f) {}
+  TailCalls(const Function& f, TypeTable& types) : f_(f) {
+    for (const auto& [name, number] : f.type_params) own_types_.push_back(types.param(number));
+  }
   void walk(const Expr* e, bool tail) {
     if (!e) return;
     switch (e->form) {
       case ExprForm::Call:
         for (const Expr* a : e->args) walk(a, false);
-        if (e->callee == &f_) (tail ? tail_calls : other_calls).push_back(e);
+        if (e->callee != &f_) return;
+        if (e->type_args != own_types_) other_types.push_back(e);
+        (tail && e->type_args == own_types_ ? tail_calls : other_calls).push_back(e);
         return;
       case ExprForm::If:
         walk(e->args[0], false);
@@ -424,6 +429,7 @@ class TailCalls {
     }
   }
   std::vector<const Expr*> tail_calls, other_calls;
+  std::vector<const Expr*> other_types;  // those of other_calls with other type arguments
 
  private:
   void walk(const Stmt* s, bool last, bool in_loop) {
@@ -439,6 +445,7 @@ class TailCalls {
   }
 
   const Function& f_;
+  std::vector<TypeId> own_types_;
   bool in_loop_ = false;
 };
 
@@ -479,7 +486,7 @@ void Checker::check_recursion() {
       break;
     }
     if (f.any_body()->faulty) continue;
-    TailCalls tail(f);
+    TailCalls tail(f, types);
     if (self) tail.walk(f.any_body()->root, true);
     if (self && tail.other_calls.empty()) {
       if (f.inline_depth > 0)
@@ -495,6 +502,10 @@ void Checker::check_recursion() {
                              self ? "`" + f.name + "` does not call itself in tail position only, so there is no loop to unroll"
                                   : "`" + f.name + "` has no loop of its own calls to unroll");
       if (self) d.note(tail.other_calls[0]->range, "this call is not the last thing that happens");
+    } else if (self && f.inline_depth == 0 && !tail.other_types.empty()) {
+      report(DiagnosticKind::UnboundedRecursion, f.item->name.range, "`" + f.name + "` calls itself with other types, without end")
+          .note(tail.other_types[0]->range, "this call has other type arguments");
+      f.any_body()->faulty = true;
     } else if (self && f.inline_depth == 0) {
       report(DiagnosticKind::UnboundedRecursion, f.item->name.range, "`" + f.name + "` calls itself other than in tail position")
           .note(tail.other_calls[0]->range, "this call is not the last thing that happens")

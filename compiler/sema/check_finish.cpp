@@ -38,12 +38,18 @@ void BodyChecker::finish() {
     if (told.emplace(range.begin, range.end).second)
       report(DiagnosticKind::CannotInfer, range, "the type of this cannot be inferred; say what it is");
   };
+  // What inference made of a type after the expression was built counts too, and so do the fields behind a record's name.
+  const auto settle = [&](TypeId type, SourceRange range) {
+    if (infer.too_large(type)) return too_large(range);
+    const TypeId settled = infer.settle(type, unknown);
+    return types.part_count(settled) > kMaxTypeParts ? too_large(range) : settled;
+  };
   for (Expr& e : body.exprs) {
-    e.type = infer.settle(e.type, unknown);
-    for (TypeId& t : e.type_args) t = infer.settle(t, unknown);
+    e.type = settle(e.type, e.range);
+    for (TypeId& t : e.type_args) t = settle(t, e.range);
   }
-  for (Pattern& p : body.patterns) p.type = infer.settle(p.type, unknown);
-  for (Local& l : body.locals) l.type = infer.settle(l.type, unknown);
+  for (Pattern& p : body.patterns) p.type = settle(p.type, p.range);
+  for (Local& l : body.locals) l.type = settle(l.type, l.range);
   for (Expr& e : body.exprs) finish_expr(e);
   for (Pattern& p : body.patterns) {
     if (p.form != PatternForm::Literal) continue;

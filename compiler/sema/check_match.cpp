@@ -1,6 +1,7 @@
 // Patterns: what they bind, whether a match covers every case, which arms can never be reached. Coverage is the usefulness algorithm of
 // Maranget, "Warnings for pattern matching" (2007): a row is useful when some value matches it and no row above.
 #include <algorithm>
+#include <set>
 
 #include "compiler/sema/check.h"
 
@@ -100,12 +101,7 @@ Pattern* BodyChecker::check_pattern(const syntax::Pattern& p, TypeId type, bool 
       }
       const int ctor = types.def(*def).constructor(name);
       if (ctor < 0) {
-        std::vector<std::string_view> names;
-        for (const ConstructorDef& other : types.def(*def).constructors) names.push_back(other.name);
-        const std::string near = nearest_name(name, names);
-        Diagnostic& d =
-            report(DiagnosticKind::UnknownConstructor, c.name.range, "`" + types.def(*def).name + "` has no constructor `" + name + "`");
-        if (!near.empty()) d.fix(c.name.range, near, "did you mean `" + near + "`?");
+        unknown_constructor(*def, c.name);
         return give_up();
       }
       const ConstructorDef declared = types.def(*def).constructors[static_cast<std::size_t>(ctor)];
@@ -239,52 +235,47 @@ class Coverage {
  public:
   explicit Coverage(TypeTable& types) : types_(types) {}
 
-  /// A vector of values, as text, that matches no row; none when the rows cover everything.
-  std::optional<std::vector<std::string>> missing(const std::vector<Row>& rows, const std::vector<TypeId>& columns) {
-    if (++steps_ > 200000) return std::nullopt;  // such a match is refused nowhere else; better silent than slow
-    if (columns.empty()) return rows.empty() ? std::optional<std::vector<std::string>>(std::vector<std::string>()) : std::nullopt;
+  /// A vector of values, as text, that matches no row and that `wanted` matches (a pattern a column); none when there is none. `wanted` is
+  /// what makes an arm useful; all wild, it asks for any value that the rows leave open.
+  std::optional<std::vector<std::string>> missing(const std::vector<Row>& rows, const Row& wanted, const std::vector<TypeId>& columns) {
+    const auto is_wild = [](const Row& r) { return std::all_of(r.begin(), r.end(), [](const Pattern* p) { return p == nullptr; }); };
+    if (std::any_of(rows.begin(), rows.end(), is_wild)) return std::nullopt;
+    if (columns.empty()) return std::vector<std::string>();
+    work_ += 1 + static_cast<std::int64_t>(rows.size());
+    if (gave_up()) return std::nullopt;
     const TypeId type = columns[0];
-    const std::vector<TypeId> rest(columns.begin() + 1, columns.end());
     const TypeNode node = types_[type];
     if (node.form == TypeForm::Tuple) {
-      std::vector<TypeId> inner = node.args;
-      inner.insert(inner.end(), rest.begin(), rest.end());
-      auto found = missing(specialise(rows, [&](const Pattern& p) { return p.form == PatternForm::Tuple; }, node.args.size()), inner);
+      const auto any = [](const Pattern& p) { return p.form == PatternForm::Tuple; };
+      auto found = missing(specialise(rows, any, node.args.size()), specialise({wanted}, any, node.args.size()).front(),
+                           columns_behind(node.args, columns));
       if (!found) return std::nullopt;
       return join(*found, "(", node.args.size(), ")");
     }
-    if (node.form == TypeForm::Variant) {
-      const std::vector<ConstructorDef> constructors = types_.def_of(type).constructors;
-      for (std::size_t c = 0; c < constructors.size(); ++c) {
-        std::vector<TypeId> inner;
-        for (const TypeId t : constructors[c].payload) inner.push_back(types_.member(type, t));
-        const std::size_t arity = inner.size();
-        inner.insert(inner.end(), rest.begin(), rest.end());
-        auto found = missing(
-            specialise(rows, [&](const Pattern& p) { return p.form == PatternForm::Constructor && p.constructor == c; }, arity), inner);
-        if (found) return arity == 0 ? join(*found, constructors[c].name, 0, "") : join(*found, constructors[c].name + "(", arity, ")");
-      }
-      return std::nullopt;
-    }
+    if (node.form == TypeForm::Variant) return missing_constructor(rows, wanted, columns);
     const bool boolean = type == types_.boolean();
-    std::vector<ir::Int128> values;
+    std::set<ir::Int128> values;
     if (boolean) values = {0, 1};
     for (const Row& r : rows)
-      if (r[0] && r[0]->form == PatternForm::Literal && std::find(values.begin(), values.end(), r[0]->value) == values.end())
-        values.push_back(r[0]->value);
-    if (!boolean) {
+      if (r[0] && r[0]->form == PatternForm::Literal) values.insert(r[0]->value);
+    const std::vector<TypeId> rest(columns.begin() + 1, columns.end());
+    if (wanted[0]) {
+      values = {wanted[0]->value};
+    } else if (!boolean) {
       // The values that no literal names: only rows that take anything match them.
-      std::vector<Row> others;
-      for (const Row& r : rows)
-        if (!r[0]) others.emplace_back(r.begin() + 1, r.end());
-      if (auto found = missing(others, rest)) return join(*found, "_", 0, "");
+      const auto none = [](const Pattern&) { return false; };
+      if (auto found = missing(specialise(rows, none, 0), tail(wanted), rest)) return join(*found, "_", 0, "");
     }
     for (const ir::Int128 v : values) {
-      auto found = missing(specialise(rows, [&](const Pattern& p) { return p.form == PatternForm::Literal && p.value == v; }, 0), rest);
+      auto found = missing(
+          specialise(rows, [&](const Pattern& p) { return p.form == PatternForm::Literal && p.value == v; }, 0), tail(wanted), rest);
       if (found) return join(*found, boolean ? (v ? "true" : "false") : std::to_string(static_cast<long long>(v)), 0, "");
     }
     return std::nullopt;
   }
+
+  /// The search was stopped: what it found is no answer. The problem is NP-hard (Sekar, Ramesh and Ramakrishnan, 1995).
+  bool gave_up() const { return work_ > kMaxWork; }
 
   /// Rows of one column, or-patterns spread out and names made wild.
   static void spread(const Pattern* p, std::vector<const Pattern*>& out, std::deque<Pattern>& store) {
@@ -322,6 +313,36 @@ class Coverage {
   }
 
  private:
+  static constexpr std::int64_t kMaxWork = 4'000'000;  // rows looked at; a second or two
+
+  std::optional<std::vector<std::string>> missing_constructor(const std::vector<Row>& rows, const Row& wanted,
+                                                              const std::vector<TypeId>& columns) {
+    const TypeId type = columns[0];
+    const std::vector<ConstructorDef> constructors = types_.def_of(type).constructors;
+    std::vector<bool> named(constructors.size(), false);
+    for (const Row& r : rows)
+      if (r[0]) named[r[0]->constructor] = true;
+    // Constructors that no row names are matched by the same rows, whatever their payload: one of them stands for all.
+    bool others_covered = false;
+    for (std::size_t c = 0; c < constructors.size(); ++c) {
+      if (wanted[0] ? wanted[0]->constructor != c : !named[c] && others_covered) continue;
+      std::vector<TypeId> payload;
+      for (const TypeId t : constructors[c].payload) payload.push_back(types_.member(type, t));
+      const std::size_t arity = payload.size();
+      const auto matches = [&](const Pattern& p) { return p.form == PatternForm::Constructor && p.constructor == c; };
+      auto found =
+          missing(specialise(rows, matches, arity), specialise({wanted}, matches, arity).front(), columns_behind(payload, columns));
+      if (found) return arity == 0 ? join(*found, constructors[c].name, 0, "") : join(*found, constructors[c].name + "(", arity, ")");
+      others_covered = others_covered || !named[c];
+    }
+    return std::nullopt;
+  }
+
+  static Row tail(const Row& row) { return Row(row.begin() + 1, row.end()); }
+  static std::vector<TypeId> columns_behind(std::vector<TypeId> first, const std::vector<TypeId>& columns) {
+    first.insert(first.end(), columns.begin() + 1, columns.end());
+    return first;
+  }
   template <class Matches>
   static std::vector<Row> specialise(const std::vector<Row>& rows, Matches matches, std::size_t arity) {
     std::vector<Row> out;
@@ -343,7 +364,7 @@ class Coverage {
   }
 
   TypeTable& types_;
-  int steps_ = 0;
+  std::int64_t work_ = 0;
 };
 
 }  // namespace
@@ -357,38 +378,20 @@ void BodyChecker::check_exhaustive(Expr* match) {
   for (const Arm& arm : match->arms) {
     std::vector<const Pattern*> spread;
     Coverage::spread(arm.pattern, spread, store);
-    // An arm is reached when one of its alternatives is missing something that the rows above leave open.
-    bool useful = false;
-    for (const Pattern* p : spread) {
-      std::vector<Row> above = rows;
-      Coverage before(types);
-      const auto open = before.missing(above, {type});
-      if (!open) break;
-      if (!p) {
-        useful = true;
-        break;
-      }
-      // Useful when the rows above do not cover every value of p: they do exactly when, of the values that p matches, none is left.
-      std::vector<Row> narrowed;
-      const std::function<bool(const Pattern*, const Pattern*)> covers = [&](const Pattern* row, const Pattern* value) -> bool {
-        if (!row) return true;
-        if (!value) return false;
-        if (row->form != value->form) return false;
-        if (row->form == PatternForm::Literal) return row->value == value->value;
-        if (row->form == PatternForm::Constructor && row->constructor != value->constructor) return false;
-        for (std::size_t i = 0; i < row->parts.size(); ++i)
-          if (!covers(row->parts[i], value->parts[i])) return false;
-        return true;
-      };
-      if (std::none_of(rows.begin(), rows.end(), [&](const Row& r) { return covers(r[0], p); })) {
-        useful = true;
-        break;
-      }
-    }
+    // An arm is reached when one of its alternatives matches something that the rows above leave open.
+    const bool useful = std::any_of(spread.begin(), spread.end(), [&](const Pattern* p) {
+      Coverage coverage(types);
+      return coverage.missing(rows, {p}, {type}) || coverage.gave_up();
+    });
     if (!useful) report(DiagnosticKind::UnreachableArm, arm.pattern->range, "this arm is never reached: the arms above cover it");
     if (arm.guard) continue;  // it may let values through
     for (const Pattern* p : spread) rows.push_back({p});
   }
+  const SourceRange range = {match->range.file, match->range.begin, match->args[0]->range.end};
+  const auto too_many_cases = [&] {
+    report(DiagnosticKind::NonExhaustiveMatch, range, "this match combines too many cases to tell whether it covers all of them")
+        .note(match->arms.back().range, "`_ => ...` as the last arm takes the rest");
+  };
   // Cases are listed one by one: each found one is added as if it were covered, up to a few.
   std::string cases;
   int listed = 0;
@@ -405,7 +408,8 @@ void BodyChecker::check_exhaustive(Expr* match) {
       std::vector<TypeId> inner;
       for (const TypeId t : constructors[c].payload) inner.push_back(types.member(type, t));
       Coverage coverage(types);
-      const auto missing = coverage.missing(inner_rows, inner);
+      const auto missing = coverage.missing(inner_rows, Row(inner.size(), nullptr), inner);
+      if (coverage.gave_up()) return too_many_cases();
       if (!missing) continue;
       std::string text = constructors[c].name;
       for (std::size_t i = 0; i < missing->size(); ++i) text += (i ? ", " : "(") + (*missing)[i];
@@ -414,13 +418,14 @@ void BodyChecker::check_exhaustive(Expr* match) {
     }
   } else {
     Coverage coverage(types);
-    if (const auto missing = coverage.missing(rows, {type})) {
+    const auto missing = coverage.missing(rows, {nullptr}, {type});
+    if (coverage.gave_up()) return too_many_cases();
+    if (missing) {
       ++listed;
       cases = "`" + (*missing)[0] + "`";
     }
   }
   if (!listed) return;
-  const SourceRange range = {match->range.file, match->range.begin, match->args[0]->range.end};
   Diagnostic& d = report(DiagnosticKind::NonExhaustiveMatch, range, "this match does not cover " + cases);
   if (std::any_of(match->arms.begin(), match->arms.end(), [](const Arm& a) { return a.guard; }))
     d.note(match->arms.back().range, "an arm with a guard covers nothing by itself; `_ => ...` behind it takes the rest");

@@ -340,4 +340,8 @@ bool check_convergence(const ir::Program& program, const LoweringNotes& notes, c
   return !waits || Analysis(program, notes, sources, sink).run();
 }
 
+bool check_convergence(const ir::Program& program, const SourceManager& sources, DiagnosticSink& sink) {
+  return check_convergence(program, LoweringNotes{}, sources, sink);
+}
+
 }  // namespace sarek::sema

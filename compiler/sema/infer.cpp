@@ -21,6 +21,19 @@ TypeId Inference::deep(TypeId type) {
   return types_.intern(std::move(changed));
 }
 
+bool Inference::too_large(TypeId type) const {
+  if (types_[resolve(type)].args.empty()) return false;
+  std::int64_t seen = 0;
+  std::vector<TypeId> open{type};
+  while (!open.empty()) {
+    const TypeNode& node = types_[resolve(open.back())];
+    open.pop_back();
+    if (++seen > kMaxTypeParts) return true;
+    open.insert(open.end(), node.args.begin(), node.args.end());
+  }
+  return false;
+}
+
 std::optional<VarKind> Inference::kind(TypeId type) const {
   type = resolve(type);
   if (types_.form(type) != TypeForm::Var) return std::nullopt;

@@ -27,6 +27,8 @@ class Inference {
   bool constrain(TypeId type, VarKind kind);
   /// The kind of an unbound variable.
   std::optional<VarKind> kind(TypeId type) const;
+  /// Is the type, as far as it is known, written with more than kMaxTypeParts names? Looks at no more of it than that.
+  bool too_large(TypeId type) const;
   SourceRange origin(TypeId var) const { return vars_[types_[var].def].range; }
   /// As TypeTable::text, with words for weak literals.
   std::string text(TypeId type);

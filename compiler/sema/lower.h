@@ -151,6 +151,8 @@ class Lowerer {
   Value call(const Expr& e);
   Value call_body(Frame& inner, TypeId result_type);
   Value call_loop(Frame& inner, TypeId result_type);
+  /// Has no type of the body, with these type arguments, too many parts? Reports one that has.
+  bool small_enough(const Function& f, const Substitution& by, SourceRange call);
   bool within_inline_limit(const Function& f, SourceRange range);
   /// `gives_value`: the branch only picks a value.
   template <class Then>
@@ -184,6 +186,7 @@ class Lowerer {
   Frame* frame_ = nullptr;
   bool wide_ = false;
   bool failed_ = false;
+  std::set<std::pair<const Function*, Substitution>> checked_instances_;
   LoweringNotes notes_;
   std::set<const Function*> limit_checked_;
   // Constant tables that are indexed at run time are stored once, at the start. A first attempt finds out which.

@@ -128,6 +128,21 @@ Lowerer::Value Lowerer::intrinsic(const Expr& e) {
 
 // --- calls -----------------------------------------------------------------------------------------------------------------------
 
+bool Lowerer::small_enough(const Function& f, const Substitution& by, SourceRange call) {
+  if (!checked_instances_.insert({&f, by}).second) return true;
+  for (const Body* body : {f.bodies[0].get(), f.bodies[1].get()}) {
+    if (!body) continue;
+    for (const Expr& e : body->exprs) {
+      const TypeId type = types_.substitute(e.type, by);
+      if (types_.part_count(type) <= kMaxTypeParts) continue;
+      sink_.report(DiagnosticKind::TypeTooLarge, e.range, "the type of this has more than " + std::to_string(kMaxTypeParts) + " parts")
+          .note(call, "`" + f.name + "` is called here");
+      return false;
+    }
+  }
+  return true;
+}
+
 Lowerer::Value Lowerer::call(const Expr& e) {
   const Function& f = *e.callee;
   const Body* body = f.uses_ids ? f.bodies[wide_ ? 1 : 0].get() : f.any_body();
@@ -160,6 +175,10 @@ Lowerer::Value Lowerer::call(const Expr& e) {
   inner.caller = frame_;
   inner.locals.resize(body->locals.size());
   for (std::size_t i = 0; i < e.type_args.size(); ++i) inner.by[f.type_params[i].second] = type_of(e.type_args[i]);
+  if (!inner.by.empty() && !small_enough(f, inner.by, e.range)) {
+    failed_ = true;
+    return zero(result_type);
+  }
   for (std::size_t i = 0; i < e.args.size(); ++i) {
     const Expr& arg = *e.args[i];
     Binding& binding = inner.locals[i];

@@ -186,4 +186,8 @@ std::optional<ir::Program> lower(const TypedModule& module, std::string_view ker
 /// Every kernel of the root module in source order. Faults leave a kernel out.
 std::vector<ir::Program> lower_all(const TypedModule& module, const SourceManager& sources, DiagnosticSink& sink);
 
+/// Convergence of a program that came as IR, by the rules that lowered kernels are held to: false after barriers and warp operations that
+/// some threads may miss were reported. Requires a verified program.
+bool check_convergence(const ir::Program& program, const SourceManager& sources, DiagnosticSink& sink);
+
 }  // namespace sarek::sema

@@ -139,6 +139,24 @@ bool TypeTable::is_concrete(TypeId id) const {
   return false;
 }
 
+std::int64_t TypeTable::part_count(TypeId id) {
+  const auto found = part_counts_.find(id);
+  if (found != part_counts_.end()) return found->second;
+  const TypeNode node = nodes_[id.index()];
+  part_counts_[id] = 1;  // what a type that contains itself (refused elsewhere) finds here
+  std::int64_t count = 1;
+  const auto add = [&](TypeId part) { count = std::min(count + part_count(part), kMaxTypeParts + 1); };
+  if (node.form == TypeForm::Record || node.form == TypeForm::Variant) {
+    const RecordDef record = defs_[node.def];
+    for (const FieldDef& f : record.fields) add(member(id, f.type));
+    for (const ConstructorDef& c : record.constructors)
+      for (const TypeId t : c.payload) add(member(id, t));
+  } else {
+    for (const TypeId t : node.args) add(t);
+  }
+  return part_counts_[id] = count;
+}
+
 bool TypeTable::is_broken(TypeId id) {
   const TypeNode node = nodes_[id.index()];
   if (node.form == TypeForm::Error) return true;

@@ -97,6 +97,10 @@ struct Memory {
 /// Cells beyond this number make a type too large to be a value anywhere.
 inline constexpr std::int64_t kMaxCells = std::int64_t{1} << 24;
 
+/// Fields, elements of tuples and payloads, all the way down: a type of more parts than this is refused. Types that name each part twice
+/// grow with every name given to them, so that a page of text can ask for more parts than there is memory.
+inline constexpr std::int64_t kMaxTypeParts = 4096;
+
 using Substitution = std::map<std::uint32_t, TypeId>;  // type parameter to type
 
 class TypeTable {
@@ -141,6 +145,8 @@ class TypeTable {
   // The rest requires concrete types: no variables, parameters, buffers, errors.
 
   bool is_concrete(TypeId id) const;
+  /// The parts of a type (kMaxTypeParts), an array's element counted once; what is not concrete counts as one. At most kMaxTypeParts + 1.
+  std::int64_t part_count(TypeId id);
   /// Is a member of it, at any depth, of a type that was refused?
   bool is_broken(TypeId id);
   /// The cells of a value, slot by slot. A variant is its tag (i32) and per scalar type one slot of as many cells as its largest
@@ -176,6 +182,7 @@ class TypeTable {
   std::vector<TypeId> scalars_;
   TypeId error_, never_, unit_;
   std::map<TypeId, std::vector<Slot>> slots_;
+  std::map<TypeId, std::int64_t> part_counts_;
 };
 
 }  // namespace sarek::sema

@@ -245,6 +245,9 @@ class Verifier {
       return;  // the rest assumes a node that the specification accepts
     }
     if (const std::optional<std::string> wrong = derived_type(id)) fail(i, "structure", *wrong);
+    if (may_stand_in_program(op)) values(i, id);
+    if ((op == Op::Custom || op == Op::Customi) && !g_.arg_as<CodeArg>(id))
+      fail(i, "structure", plain(op_info(op).name) + " has no text in its argument");
     if (op == Op::Param) param(i, id);
     if (op == Op::Buffer) buffer(i, id);
     if (op == Op::Special) special(i, id);
@@ -270,6 +273,26 @@ class Verifier {
       fail(i, "scope", "the leaf " + plain(op_info(op).name) + " stands inside " + ref(p_.body[static_cast<std::size_t>(scope_[i])]));
     if (!may_stand_in_program(op)) fail(i, "program", plain(op_info(op).name) + " has no place in a program's body");
   }
+
+  /// Storage and places in it have the type of a cell, but they are not its value: only a LOAD gives that.
+  void values(std::size_t i, NodeId id) {
+    const Op op = g_.op(id);
+    for (std::size_t s = 0; s < g_.sources(id).size(); ++s) {
+      const NodeId source = g_.source(id, s);
+      const auto* a = g_.arg_as<ParamArg>(source);
+      const bool storage = a && (g_.op(source) == Op::Buffer || (g_.op(source) == Op::Param && a->space == AddressSpace::Global));
+      const bool place = g_.op(source) == Op::Index;
+      if (!storage && !place) continue;
+      const bool accesses =
+          op == Op::Load || op == Op::Store || (op == Op::Ins && g_.arg_as<InsArg>(id) && is_atomic(*g_.arg_as<InsArg>(id)));
+      // The mark of an IF may be a place, as it stands for the access that it guards. Accesses and INDEX say themselves what is wrong with
+      // their first source.
+      if (op == Op::If ? s == 1 && place : s == 0 && (accesses || op == Op::Index)) continue;
+      fail(i, "access",
+           "source " + std::to_string(s) + ", " + ref(source) + ", is " + (place ? "a place in storage" : "storage") + ", not a value");
+    }
+  }
+  static bool is_atomic(const InsArg& a) { return ins_info(a.code).kind == InsKind::Atomic; }
 
   /// Operations that the specification accepts in any form but that the program form gives no meaning to.
   static bool may_stand_in_program(Op op) {

@@ -118,6 +118,21 @@ TEST_CASE("access: places, declared access, gates") {
   CHECK(first_of("  %8 = STORE void %7 %4\n") == "8: STORE of a program goes through an INDEX [access]");
 }
 
+TEST_CASE("access: storage and places are no values") {
+  CHECK(first_of("  %8 = ADD i32 %4 %7\n") == "8: source 1, %7, is storage, not a value [access]");
+  CHECK(first_of("  %8 = NEG f32 %0\n") == "8: source 0, %0, is storage, not a value [access]");
+  CHECK(first_of("  %8 = INDEX i32 %7 %7\n") == "8: source 1, %7, is storage, not a value [access]");
+  CHECK(first_of("  %8 = INDEX i32 %7 %4\n  %9 = ADD i32 %8 %4\n") == "9: source 0, %8, is a place in storage, not a value [access]");
+  CHECK(first_of("  %8 = INDEX i32 %7 %4\n  %9 = STORE void %8 %8\n") == "9: source 1, %8, is a place in storage, not a value [access]");
+  CHECK(first_of("  %8 = INDEX i32 %7 %4\n  %9 = INS i32 %8 %4 {ins min}\n") ==
+        "9: source 0, %8, is a place in storage, not a value [access]");
+  CHECK(first_of("  %8 = RANGE i32 %7 {range axes=[0] axis=Loop}\n  %9 = END void %5 %8\n") ==
+        "8: source 0, %7, is storage, not a value [access]");
+  // What an IF guards may mark it.
+  CHECK(first_of("  %8 = INDEX i32 %7 %4\n  %9 = CMPLT bool %4 %2\n  %10 = IF void %9 %8\n  %11 = ENDIF void %10\n") == "whole");
+  CHECK(first_of("  %8 = CUSTOM i32 %4\n") == "8: CUSTOM has no text in its argument [structure]");
+}
+
 TEST_CASE("declarations: slots, parameters, storage") {
   CHECK(first_of("  %8 = PARAM i64 {param slot=2}\n") == "8: PARAM of type i64 names slot \"x.len\" of type i32 [declaration]");
   CHECK(first_of("  %8 = PARAM i32 {param slot=2 range=[0 15]}\n") ==

@@ -160,6 +160,8 @@ class Builder {
 
   // expressions
   const Expr* error_expr(SourceRange range) { return make_expr<Expr>(ExprKind::Error, range, 0); }
+  /// `made`, or an Error in its place when it is too deep (reported): whoever walks the tree may recurse.
+  const Expr* bounded(const Expr* made);
   const Expr* expr(CstId id);  // an Expr or StatementExpr node; none gives Error
   const Expr* operand(CstId id);
   const Expr* primary(CstId id);

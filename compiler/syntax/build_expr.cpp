@@ -60,6 +60,8 @@ void Builder::check_depth(std::uint32_t depth, SourceRange range) {
       .note(here(range), "name parts of it with `let`");
 }
 
+const Expr* Builder::bounded(const Expr* made) { return depth(made) > kMaxExpressionDepth ? error_expr(made->range) : made; }
+
 List<const Expr*> Builder::expr_list(Cursor& cursor) {
   std::vector<const Expr*> out;
   list(cursor, [](const Cursor& c) { return c.at(Rule::Expr); }, [&](Cursor& c) { out.push_back(expr(c.take())); });
@@ -121,7 +123,7 @@ const Expr* Builder::expr(CstId id) {
     values.push_back({operand(cursor.take()), false});
   }
   while (!operators.empty()) reduce();
-  return values.back().expr;
+  return bounded(values.back().expr);
 }
 
 const Expr* Builder::operand(CstId id) {
@@ -297,10 +299,10 @@ const Expr* Builder::record(const Expr* base, CstId id, List<TypeArg> given) {
 
 const Expr* Builder::block_like(CstId id) {
   Cursor cursor(*this, id);
-  if (cursor.at(Rule::IfExpr)) return if_expr(cursor.take());
-  if (cursor.at(Rule::MatchExpr)) return match_expr(cursor.take());
-  if (cursor.at(Rule::NativeExpr)) return native_expr(cursor.take());
-  if (cursor.at(Rule::Block)) return block(cursor.take());
+  if (cursor.at(Rule::IfExpr)) return bounded(if_expr(cursor.take()));
+  if (cursor.at(Rule::MatchExpr)) return bounded(match_expr(cursor.take()));
+  if (cursor.at(Rule::NativeExpr)) return bounded(native_expr(cursor.take()));
+  if (cursor.at(Rule::Block)) return bounded(block(cursor.take()));
   return error_expr(range(id));
 }
 

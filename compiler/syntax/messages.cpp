@@ -218,6 +218,9 @@ void report_syntax_faults(std::string_view text, FileId file, const Cst& cst, Fa
   }
 }
 
+// Some editors begin every file with it. At the start of a file it means nothing; elsewhere it is no character of the language.
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
 void report_lexical_faults(std::string_view text, FileId file, std::vector<Token>& tokens, Faults& faults) {
   std::uint32_t last_end = 0xffffffffu;  // of the last bad character: a run of them is one fault
   std::vector<Token> kept;
@@ -226,6 +229,7 @@ void report_lexical_faults(std::string_view text, FileId file, std::vector<Token
     const SourceRange range{file, token.begin, token.end};
     const std::string_view spelled = text.substr(token.begin, token.end - token.begin);
     if (token.kind == K::BadCharacter) {
+      if (token.begin < kByteOrderMark.size() && text.substr(0, kByteOrderMark.size()) == kByteOrderMark) continue;
       if (token.begin == last_end) {
         last_end = token.end;
         continue;

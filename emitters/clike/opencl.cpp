@@ -11,7 +11,7 @@ Dialect make() {
   d.capabilities.framework = "OpenCL";
   d.capabilities.generator = "opencl";
   d.capabilities.warp_operations = false;
-  d.capabilities.float_atomics = true;  // by compare-and-swap
+  d.capabilities.float_atomics = d.capabilities.double_atomics = true;  // by compare-and-swap
   d.language = "OpenCL C";
   d.preamble = "#pragma OPENCL FP_CONTRACT OFF\n";
   d.kernel_head = "__kernel __attribute__((reqd_work_group_size({X}, {Y}, {Z}))) void ";
@@ -23,6 +23,7 @@ Dialect make() {
   d.fence_device = "mem_fence(CLK_GLOBAL_MEM_FENCE | CLK_LOCAL_MEM_FENCE);";
   d.local_id = "(int)get_local_id({0})";
   d.group_id = "(int)get_group_id({0})";
+  d.opaque_zero = "(uint)get_global_offset(0)";  // the runtime launches without an offset
   d.infinity_f32 = "INFINITY";
   d.infinity_f64 = "(double)INFINITY";
   d.bitcast = "as_{T}({0})";

@@ -23,6 +23,8 @@ using ir::Type;
 
 constexpr std::size_t at(Type type) { return static_cast<std::size_t>(type); }
 
+constexpr std::string_view kOpaqueZero = "zero_z0";  // see negated()
+
 /// A fault of the compiler: a program that legalisation should not have let through. Caught in print_clike.
 struct Unprintable {
   std::string what;
@@ -67,7 +69,11 @@ class KernelPrinter {
              {{"{X}", std::to_string(p_.block[0])}, {"{Y}", std::to_string(p_.block[1])}, {"{Z}", std::to_string(p_.block[2])}}));
     head += result_.entry + "(" + arguments() + ") {\n";
     for (const NodeId id : p_.body) statement(id);
-    out += head + body_ + "}\n";
+    out += head;
+    if (uses_opaque_zero_)
+      out += "  const " + std::string(d_.value_types[at(Type::U32)]) + " " + std::string(kOpaqueZero) + " = " +
+             std::string(d_.opaque_zero) + ";\n";
+    out += body_ + "}\n";
     result_.requires_.assign(requires_.begin(), requires_.end());
     result_.shared_bytes = ir::static_shared_bytes(p_);
     return result_;
@@ -287,22 +293,42 @@ class KernelPrinter {
     return fill(d_.bitcast, {{"{T}", value_type(type)}, {"{0}", "(" + std::string(value_type(bits)) + ")(" + text + ")"}});
   }
 
-  /// Signed overflow is undefined in C: go through the unsigned type of at least 32 bits.
-  std::string wrapping(NodeId id, std::string_view operation) {
-    const Type type = g_.type(id);
-    const std::string wide(value_type(type_bits(type) == 64 ? Type::U64 : Type::U32));
-    std::string text = "(" + wide + ")" + operand(id, 0);
-    if (g_.sources(id).size() == 2) text += " " + std::string(operation) + " (" + wide + ")" + operand(id, 1);
-    else text = std::string(operation) + text;
-    return low_bits(type, text);
-  }
+  /// The unsigned type of at least 32 bits that a type's sums and products are taken in: signed overflow is undefined in C.
+  std::string wrapping_type(Type type) { return std::string(value_type(type_bits(type) == 64 ? Type::U64 : Type::U32)); }
 
   std::string arithmetic(NodeId id, std::string_view operation) {
     if (ir::is_float(g_.type(id))) {
       require_float(g_.type(id));
       return operand(id, 0) + " " + std::string(operation) + " " + operand(id, 1);
     }
-    return wrapping(id, operation);
+    const Op op = g_.op(id);
+    // What a compiler reads as a negation is written as one.
+    if (op == Op::Sub && is_literal(g_.source(id, 0), 0)) return negated(g_.type(id), g_.source(id, 1));
+    for (const std::size_t i : {0u, 1u}) {
+      const NodeId other = g_.source(id, 1 - i);
+      if (op == Op::Mul && is_literal(g_.source(id, i), -1)) return negated(g_.type(id), other);
+      if (op == Op::Add && is_literal(g_.source(id, i), 1) && g_.op(other) == Op::Xor && is_literal(g_.source(other, 1), -1))
+        return negated(g_.type(id), g_.source(other, 0));  // ~x + 1
+    }
+    const std::string wide = wrapping_type(g_.type(id));
+    return low_bits(g_.type(id), "(" + wide + ")" + operand(id, 0) + " " + std::string(operation) + " (" + wide + ")" + operand(id, 1));
+  }
+
+  bool is_literal(NodeId id, std::int64_t value) const {
+    const std::optional<std::int64_t> literal = ir::integer_literal(g_, id);
+    return literal && *literal == value;
+  }
+
+  /// -x, wrapping. One GPU compiler believes that the negation of a signed number never wraps, also where it is written with unsigned ones:
+  /// |x| is then never negative and -x never the most negative number. So the zero that x is taken from is one that it cannot see through.
+  std::string negated(Type type, NodeId x) {
+    const std::string wide = wrapping_type(type);
+    std::string zero = "0u";
+    if (!d_.opaque_zero.empty()) {
+      uses_opaque_zero_ = true;
+      zero = "(" + wide + ")" + std::string(kOpaqueZero);
+    }
+    return low_bits(type, zero + " - (" + wide + ")" + name(x));
   }
 
   std::string bitwise(NodeId id, std::string_view operation) {
@@ -360,14 +386,14 @@ class KernelPrinter {
   }
 
   std::string negation(NodeId id) {
-    if (!ir::is_float(g_.type(id))) return wrapping(id, "0u - ");
+    if (!ir::is_float(g_.type(id))) return negated(g_.type(id), g_.source(id, 0));
     require_float(g_.type(id));
     return "-" + operand(id, 0);
   }
 
   std::string multiply_add(NodeId id) {
     if (ir::is_float(g_.type(id))) return float_call(d_.fma, id);
-    const std::string wide(value_type(type_bits(g_.type(id)) == 64 ? Type::U64 : Type::U32));
+    const std::string wide = wrapping_type(g_.type(id));
     return low_bits(g_.type(id),
                     "(" + wide + ")" + operand(id, 0) + " * (" + wide + ")" + operand(id, 1) + " + (" + wide + ")" + operand(id, 2));
   }
@@ -673,6 +699,7 @@ class KernelPrinter {
   std::set<std::string>& helpers_;  // texts of helper functions, printed once before the kernels
   PrintedKernel result_;
   std::set<std::string> requires_;
+  bool uses_opaque_zero_ = false;
   std::vector<std::string> names_;  // by node index
   std::vector<std::string> slot_names_;
   std::vector<Type> slot_types_;

@@ -390,18 +390,21 @@ void Analysis::compute_variance() {
 }
 
 /// Moves bounded loops out of the loop over chunks where that costs nothing: all chunks then do a turn before the next one. Threads that
-/// walk an array together, a block's length at a time, read it in order this way.
+/// walk an array together, a block's length at a time, read it in order this way. Branches around loops that the whole block takes or not
+/// move with them; one whose loop stays inside is still asked once a block then.
 void Analysis::raise_loops() {
   const Graph& g = program->graph;
   if (chunks == 1) return;
   for (std::size_t p = 0; p < program->body.size(); ++p) {
     const NodeId id = program->body[p];
-    if (g.op(id) != Op::Range || block_level[p] || partner[p] < 0) continue;
+    const bool is_branch = g.op(id) == Op::If;
+    if ((g.op(id) != Op::Range && !is_branch) || block_level[p] || partner[p] < 0) continue;
     if (parent[p] >= 0 && !block_level[static_cast<std::size_t>(parent[p])]) continue;
     const auto close = static_cast<std::size_t>(partner[p]);
-    if (g.op(program->body[close]) != Op::End || !is_block_uniform(g.source(id, 0))) continue;
+    if ((!is_branch && g.op(program->body[close]) != Op::End) || !is_block_uniform(g.source(id, 0))) continue;
     bool pays = false;
     for (std::size_t q = p + 1; q < close; ++q) {
+      if (is_branch) pays |= g.op(program->body[q]) == Op::Range;
       const NodeId inner = program->body[q];
       const InsArg* ins = instruction(g, inner);
       // What lanes carry from turn to turn, or out of the loop, would travel through memory. So would values from before it.
@@ -412,7 +415,7 @@ void Analysis::raise_loops() {
       const int v = variable_of[base.index()];
       if (v < 0) {
         const auto* storage = g.arg_as<ParamArg>(base);
-        pays |= storage && storage->space == AddressSpace::Global && of(g.source(place, 1)).variance > Variance::Chunk;
+        pays |= !is_branch && storage && storage->space == AddressSpace::Global && of(g.source(place, 1)).variance > Variance::Chunk;
       } else if (live_before(v, static_cast<int>(p)) || live_before(v, static_cast<int>(close) + 1)) {
         pays = false;
         break;

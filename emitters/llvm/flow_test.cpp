@@ -273,6 +273,41 @@ TEST_CASE("warp operations, with a partial last warp and under divergent flow of
   });
 }
 
+TEST_CASE("a shuffle distance outside of its warp leaves a lane its own value, whatever the distance's type") {
+  ProgramBuilder b("distances", {32, 1, 1});
+  const NodeId d32 = b.scalar_param("d32", Type::U32);
+  const NodeId s64 = b.scalar_param("s64", Type::I64);
+  const NodeId u64 = b.scalar_param("u64", Type::U64);
+  const NodeId out = b.buffer_param("out", Type::I32, Access::InOut);
+  const NodeId t = b.local_id(0);
+  constexpr Ins kCodes[] = {Ins::ShuffleUp, Ins::ShuffleDown, Ins::ShuffleXor, Ins::Shuffle};
+  const NodeId literals[] = {b.int_constant(Type::U32, 0xffffffffu), b.int_constant(Type::I64, INT64_MIN),
+                             b.int_constant(Type::U64, Int128{UINT64_MAX} - 1)};
+  int row = 0;
+  for (const NodeId d : {d32, s64, u64, literals[0], literals[1], literals[2]})
+    for (const Ins code : kCodes) b.store(out, b.op(Op::Add, {t, b.i32(32 * row++)}), b.ins(code, Type::I32, {t, d}));
+  const Program program = b.finish();
+  on_every_level([&](const NativeOptions& options) {
+    const LoadedImage image(compiled(program, options));
+    for (const Int128 d :
+         {Int128{0}, Int128{3}, Int128{31}, Int128{32}, Int128{33}, Int128{0x7fffffff}, Int128{0x80000000u}, Int128{0xffffffffu},
+          Int128{0xfffffffeu}, Int128{1} << 32, (Int128{1} << 32) + 1, Int128{INT64_MAX}, Int128{UINT64_MAX}}) {
+      const auto bits = static_cast<std::uint64_t>(d);
+      std::vector<int> got(32 * 24, -7);
+      image.run(0, {bits & 0xffffffffu, bits, bits, address(got)}, {1, 1, 1});
+      const Int128 distances[6] = {
+          static_cast<std::uint32_t>(bits), static_cast<std::int64_t>(bits), bits, 0xffffffffu, INT64_MIN, Int128{UINT64_MAX} - 1};
+      for (int k = 0; k < 24; ++k)
+        for (int lane = 0; lane < 32; ++lane) {
+          const Int128 n = distances[k / 4];
+          const Int128 from = k % 4 == 0 ? lane - n : k % 4 == 1 ? lane + n : k % 4 == 2 ? lane ^ n : n & 31;
+          INFO("row " << k << ", lane " << lane << ", distance bits " << bits);
+          REQUIRE(got[static_cast<std::size_t>(32 * k + lane)] == (from >= 0 && from < 32 ? static_cast<int>(from) : lane));
+        }
+    }
+  });
+}
+
 TEST_CASE("atomics on global and shared cells, one cell and many, old values used and not") {
   ProgramBuilder b("atomics", {96, 1, 1});
   const NodeId in = b.buffer_param("in", Type::I32, Access::In);

@@ -57,6 +57,8 @@ class KernelEmitter {
   void layout_shared();
   void zero_shared();
   void emit_block_level(int begin, int end);
+  void prefetch_turns(int position, Value* turn);
+  Value* index_in_turn(ir::NodeId id, ir::NodeId range, Value* turn, int& budget);
   void emit_region(int region);
   void emit_chunks(int region);
   struct Span {

@@ -178,19 +178,21 @@ KernelEmitter::Value* KernelEmitter::all_lanes_hold(NodeId condition, bool negat
   const bool right = x.form == Lanes::Form::Uniform && y.form == Lanes::Form::Affine;
   if (!left && !right) return nullptr;
   const Lanes& index = left ? x : y;
-  if (index.stride <= 0 || type_bits(type(source(condition, 0))) > 32) return nullptr;
+  // 64 bits are enough for what the analysis knows to stay in range.
+  const bool exact = analysis_.of(source(condition, left ? 0 : 1)).exact;
+  if (index.stride <= 0 || (type_bits(type(source(condition, 0))) > 32 && (!exact || type(source(condition, 0)) == Type::U64)))
+    return nullptr;
   // In 64 bits nothing wraps. Lane 0 is least and the last lane greatest as long as the last one is inside the type; where it is not, the
   // answer "not all" is the cautious one.
   const bool sign = is_signed(type(source(condition, 0)));
-  const auto wide = [&](Value* v) { return sign ? b_.CreateSExt(v, b_.getInt64Ty()) : b_.CreateZExt(v, b_.getInt64Ty()); };
+  const auto wide = [&](Value* v) { return sign ? b_.CreateSExtOrTrunc(v, b_.getInt64Ty()) : b_.CreateZExt(v, b_.getInt64Ty()); };
   Value* least = wide(index.value);
   Value* greatest = b_.CreateNSWAdd(least, i64(index.stride * (width_ - 1)));
   Value* other = wide(left ? y.value : x.value);
   if (left && !negated) return b_.CreateICmpSLT(greatest, other);  // x < n for the last
   if (right && negated) return b_.CreateICmpSLE(greatest, other);  // !(n < y): y <= n for the last
   Value* inside = b_.CreateICmpSLE(greatest, i64(sign ? std::int64_t{INT32_MAX} : std::int64_t{UINT32_MAX}));
-  const NodeId index_node = source(condition, left ? 0 : 1);
-  if (analysis_.of(index_node).exact) inside = b_.getTrue();
+  if (exact) inside = b_.getTrue();
   Value* holds = left ? b_.CreateICmpSGE(least, other) : b_.CreateICmpSLT(other, least);
   return b_.CreateAnd(inside, holds);
 }

@@ -21,6 +21,9 @@ constexpr int kLaunchSlots = 0, kLaunchGrid = 8, kLaunchShared = 24, kLaunchScra
 constexpr int kUnrolledOperations = 100;
 // Operations that a question about the whole block may cost.
 constexpr int kSpanOperations = 12;
+// What is fetched ahead: so many turns, of a turn's reads so much.
+constexpr int kTurnsAhead = 4;
+constexpr std::int64_t kPrefetchBytes = 1024, kLineBytes = 64;
 
 }  // namespace
 
@@ -227,6 +230,7 @@ void KernelEmitter::emit_block_level(int begin, int end) {
       llvm::PHINode* i = b_.CreatePHI(count->getType(), 2);
       i->addIncoming(zero, before);
       values_[id.index()] = {Lanes::Form::Uniform, i, 0};
+      if (options_.opt_level >= 2) prefetch_turns(p, i);
       emit_block_level(p + 1, close);
       Value* next = b_.CreateAdd(i, llvm::ConstantInt::get(count->getType(), 1), "", !is_signed_count, is_signed_count);
       i->addIncoming(next, b_.GetInsertBlock());
@@ -271,6 +275,52 @@ Lanes KernelEmitter::recompute(NodeId id) {
   values_[id.index()] = lanes;
   chunk_values_.push_back(static_cast<int>(id.index()));
   return lanes;
+}
+
+/// The index of the block's first thread in turn `turn` (i64) of the loop `range` at block level; null when it is not made of sums and
+/// products. For addresses that nobody accesses: what wraps does not matter.
+KernelEmitter::Value* KernelEmitter::index_in_turn(NodeId id, NodeId range, Value* turn, int& budget) {
+  if (const auto v = integer_literal(graph(), id)) return i64(*v);
+  if (id == range) return turn;
+  const Op o = op(id);
+  if (o == Op::Special && analysis_.of(id).variance != Variance::Block) return i64(0);
+  if (!is_int(type(id)) || --budget < 0) return nullptr;
+  if (o == Op::Cast) return index_in_turn(source(id, 0), range, turn, budget);
+  if (o == Op::Add || o == Op::Sub || o == Op::Mul) {
+    Value* x = index_in_turn(source(id, 0), range, turn, budget);
+    Value* y = x ? index_in_turn(source(id, 1), range, turn, budget) : nullptr;
+    if (!y) return nullptr;
+    return o == Op::Add ? b_.CreateAdd(x, y) : o == Op::Sub ? b_.CreateSub(x, y) : b_.CreateMul(x, y);
+  }
+  int rest = kSpanOperations;
+  if (analysis_.of(id).variance != Variance::Block || !at_hand(id, rest)) return nullptr;
+  Value* v = block_value(id);
+  return is_signed(type(id)) ? b_.CreateSExtOrTrunc(v, b_.getInt64Ty()) : b_.CreateZExtOrTrunc(v, b_.getInt64Ty());
+}
+
+/// Asks the cache for what the block reads some turns later: blocks that stride over an array touch another page each turn, which no
+/// hardware foresees.
+void KernelEmitter::prefetch_turns(int position, Value* turn) {
+  const NodeId range = at(position);
+  if (program_.block[0] != program_.block_threads() || analysis_.chunks == 1) return;
+  std::vector<NodeId> seen;
+  for (int p = position + 1; p < analysis_.partner[static_cast<std::size_t>(position)]; ++p) {
+    const NodeId place = op(at(p)) == Op::Load ? access_place(graph(), at(p)) : NodeId{};
+    if (!place || std::find(seen.begin(), seen.end(), place) != seen.end()) continue;
+    const NodeId buffer = place_base(graph(), place), index = source(place, 1);
+    if (op(buffer) != Op::Param || analysis_.of(index).variance != Variance::Affine || analysis_.of(index).stride != 1) continue;
+    seen.push_back(place);
+    int budget = kSpanOperations;
+    Value* later = b_.CreateAdd(b_.CreateSExtOrTrunc(turn, b_.getInt64Ty()), i64(kTurnsAhead));
+    Value* first = index_in_turn(index, range, later, budget);
+    if (!first) continue;
+    Value* cells = slots_[static_cast<std::size_t>(graph().arg_as<ParamArg>(buffer)->slot)];
+    Value* start = b_.CreateGEP(memory_type(graph().arg_as<ParamArg>(buffer)->type), cells, first);
+    const std::int64_t bytes = program_.block_threads() * type_bytes(graph().arg_as<ParamArg>(buffer)->type);
+    for (std::int64_t line = 0; line < std::min(bytes, kPrefetchBytes); line += kLineBytes)
+      b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()},
+                         {b_.CreateConstGEP1_64(b_.getInt8Ty(), start, static_cast<std::uint64_t>(line)), i32(0), i32(3), i32(1)});
+  }
 }
 
 // --- regions ---------------------------------------------------------------------------------------------------------------------------

@@ -2,6 +2,8 @@
 // on are the live ones, arrival is given, and nothing goes through memory that others see.
 #include <llvm/IR/Intrinsics.h>
 
+#include <algorithm>
+
 #include "emitters/llvm/kernel_emitter.h"
 
 namespace sarek::emit {
@@ -64,6 +66,7 @@ KernelEmitter::Value* KernelEmitter::shuffle(NodeId id) {
   Value* own = to_memory(vector_of(source(id, 0)), t);
   const auto source_lane = [&](std::int64_t lane, std::int64_t n) -> std::int64_t {
     if (code == Ins::Shuffle) return n & 31;
+    n = std::clamp<std::int64_t>(n, -32, 32);  // nothing beyond is a lane
     if (code == Ins::ShuffleUp) return lane - n;
     if (code == Ins::ShuffleDown) return lane + n;
     return lane ^ n;
@@ -80,7 +83,14 @@ KernelEmitter::Value* KernelEmitter::shuffle(NodeId id) {
   }
   llvm::Type* word = b_.getInt32Ty();
   Value* n = vector_of(source(id, 1));
-  n = convert(n, type(source(id, 1)), Type::I32);
+  const Type distance = type(source(id, 1));
+  if (code != Ins::Shuffle && (distance == Type::U32 || type_bits(distance) == 64)) {
+    // What i32 does not hold must not come back into range: no distance of 32 or more meets a lane.
+    const auto limit = [&](std::int64_t v) { return splat(llvm::ConstantInt::getSigned(scalar_type(distance), v)); };
+    if (is_signed(distance)) n = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, n, limit(-32));
+    n = b_.CreateBinaryIntrinsic(is_signed(distance) ? llvm::Intrinsic::smin : llvm::Intrinsic::umin, n, limit(32));
+  }
+  n = convert(n, distance, Type::I32);
   Value* lane = lane_numbers(word, 1);
   Value* from = nullptr;
   if (code == Ins::Shuffle) from = b_.CreateAnd(n, splat(i32(31)));

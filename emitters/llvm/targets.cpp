@@ -211,6 +211,8 @@ ir::Capabilities native_capabilities(NativeLevel level) {
   c.ordered_min_max = true;
   c.canonical_nan_bits = true;
   c.float_atomics = true;
+  c.double_atomics = true;
+  c.counted_strides = true;
   c.max_block_threads = 1024;
   c.max_shared_bytes = 64L << 20;
   return c;

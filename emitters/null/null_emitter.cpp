@@ -17,7 +17,7 @@ const Capabilities& null_capabilities() {
     c.generator = "null";
     c.f16_arithmetic = c.bf16_arithmetic = c.f16_conversion = c.bf16_conversion = true;
     c.total_integer_division = c.masked_shifts = c.saturating_casts = c.ordered_min_max = c.canonical_nan_bits = true;
-    c.float_atomics = true;
+    c.float_atomics = c.double_atomics = true;
     return c;
   }();
   return all;

@@ -1,10 +1,13 @@
 // Writer and reader of packages. The reader trusts nothing: every number of the header and the index is checked before it is used.
 #include "runtime/artifact/package.h"
 
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -140,6 +143,35 @@ std::vector<std::string> texts(const Json& object, const char* key) {
   return out;
 }
 
+/// A file as it lies on the disk, for the time of reading it: what a package keeps is copied, so that the file may change afterwards.
+class MappedFile {
+ public:
+  explicit MappedFile(const std::string& path) {
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (file < 0) return;
+    struct stat info{};
+    if (::fstat(file, &info) == 0 && S_ISREG(info.st_mode)) {
+      size_ = static_cast<std::size_t>(info.st_size);
+      // Nothing can be mapped of an empty file, which is open all the same.
+      if (size_ > 0) memory_ = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file, 0);
+      is_open_ = memory_ != MAP_FAILED;
+    }
+    ::close(file);
+  }
+  ~MappedFile() {
+    if (is_open_ && size_ > 0) ::munmap(memory_, size_);
+  }
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  bool is_open() const { return is_open_; }
+  std::span<const std::uint8_t> bytes() const { return {static_cast<const std::uint8_t*>(memory_), size_}; }
+
+ private:
+  void* memory_ = nullptr;
+  std::size_t size_ = 0;
+  bool is_open_ = false;
+};
+
 constexpr std::int64_t kMaxSize = std::int64_t{1} << 40;
 
 Param read_param(const Json& j, int slots) {
@@ -156,7 +188,7 @@ Param read_param(const Json& j, int slots) {
   p.align = number(j, "align", 1, 4096, 0);
   for (const Json& f : list(j, "fields")) p.fields.push_back({text(f, "path"), text(f, "type"), number(f, "offset", 0, p.size - 1, 0)});
   for (const Json& e : list(j, "view")) p.view.push_back(number(e, "view", 0, kMaxSize));
-  p.slot_count = static_cast<int>(number(j, "slot_count", p.is_buffer ? 1 : 0, slots, 0));
+  p.slot_count = static_cast<int>(number(j, "slot_count", p.is_buffer ? 1 : 0, p.is_buffer ? 1 : slots, 0));
   p.first_slot = static_cast<int>(number(j, "first_slot", 0, slots - p.slot_count, 0));
   return p;
 }
@@ -223,12 +255,19 @@ Kernel read_kernel(const Json& j, const std::vector<Blob>& blobs) {
   for (const Slot& s : k.slots)
     if (s.kind == "length" && k.slots[static_cast<std::size_t>(s.of_slot)].kind != "buffer")
       refuse("slot `" + s.name + "` is the length of no buffer");
+  std::vector<bool> owned(k.slots.size());
   for (std::size_t p = 0; p < k.params.size(); ++p)
     for (int s = 0; s < k.params[p].slot_count; ++s) {
-      const Slot& slot = k.slots[static_cast<std::size_t>(k.params[p].first_slot + s)];
-      if (slot.param != static_cast<int>(p) || (slot.kind == "buffer") != k.params[p].is_buffer)
+      const auto at = static_cast<std::size_t>(k.params[p].first_slot + s);
+      const Slot& slot = k.slots[at];
+      if (slot.param != static_cast<int>(p) || slot.kind != (k.params[p].is_buffer ? "buffer" : "scalar"))
         refuse("the slots of parameter `" + k.params[p].name + "` are not its own");
+      owned[at] = true;
     }
+  // The launch fills what parameters own: any other buffer would be an address that nobody gave.
+  for (std::size_t s = 0; s < k.slots.size(); ++s)
+    if (!owned[s] && (k.slots[s].kind == "buffer" || k.slots[s].kind == "scalar"))
+      refuse("slot `" + k.slots[s].name + "` is not among those of its parameter");
   for (const Json& v : list(j, "variants")) k.variants.push_back(read_variant(v, blobs));
   return k;
 }
@@ -315,11 +354,9 @@ Result<Package> read_package(std::span<const std::uint8_t> bytes) {
 }
 
 Result<Package> load_package(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return err("cannot read `" + path + "`");
-  const std::vector<std::uint8_t> bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (file.bad()) return err("cannot read `" + path + "`");
-  Result<Package> package = read_package(bytes);
+  const MappedFile file(path);
+  if (!file.is_open()) return err("cannot read `" + path + "`");
+  Result<Package> package = read_package(file.bytes());
   if (!package) return err(path + ": " + package.error().message);
   return package;
 }

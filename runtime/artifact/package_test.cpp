@@ -2,6 +2,8 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include <cstdio>
+#include <fstream>
 #include <random>
 
 #include "runtime/artifact/sha256.h"
@@ -72,6 +74,20 @@ TEST_CASE("every truncation and every flipped bit is refused") {
   }
 }
 
+TEST_CASE("a package is loaded from a regular file, and from nothing else") {
+  const std::string path = std::string(SAREK_BINARY_DIR) + "/package_test.sarek.pkg";
+  const std::vector<std::uint8_t> bytes = write_package(sample());
+  std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  const auto read = load_package(path);
+  REQUIRE(read);
+  CHECK(write_package(*read) == bytes);
+  std::ofstream(path, std::ios::binary).close();
+  CHECK(load_package(path).error().message == path + ": this is no sarek package");
+  std::remove(path.c_str());
+  CHECK(load_package(path).error().message == "cannot read `" + path + "`");
+  CHECK(load_package(SAREK_BINARY_DIR).error().message == "cannot read `" SAREK_BINARY_DIR "`");
+}
+
 TEST_CASE("a newer format and a hostile index are refused with the reason") {
   std::vector<std::uint8_t> newer = write_package(sample());
   newer[8] = 99;
@@ -89,6 +105,19 @@ TEST_CASE("a newer format and a hostile index are refused with the reason") {
   wrong = sample();
   wrong.kernels[0].slots[0].type = "f8";
   CHECK(read_package(write_package(wrong)).error().message.find("slot `a` has the unknown type `f8`") != std::string::npos);
+  // A buffer slot that no parameter owns would be an address that nobody gives; so would the second slot of a buffer.
+  wrong = sample();
+  wrong.kernels[0].slots.push_back({"buffer", "", "stray", 0, -1, 0});
+  CHECK(read_package(write_package(wrong)).error().message == "slot `stray` is not among those of its parameter");
+  wrong.kernels[0].slots[3] = {"scalar", "i32", "stray", 0, -1, 0};
+  CHECK(read_package(write_package(wrong)).error().message == "slot `stray` is not among those of its parameter");
+  wrong = sample();
+  wrong.kernels[0].slots.insert(wrong.kernels[0].slots.begin() + 2, {"buffer", "", "x", 1, -1, 0});
+  wrong.kernels[0].params[1].slot_count = 2;
+  CHECK(read_package(write_package(wrong)).error().message == "`slot_count` is out of range (2)");
+  wrong = sample();
+  wrong.kernels[0].slots[0].kind = "num-groups";
+  CHECK(read_package(write_package(wrong)).error().message == "the slots of parameter `a` are not its own");
   wrong = sample();
   wrong.kernels.push_back(wrong.kernels[0]);
   CHECK(read_package(write_package(wrong)).error().message.find("stands twice") != std::string::npos);

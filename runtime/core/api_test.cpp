@@ -166,7 +166,7 @@ TEST_CASE("views, borrowed memory that overlaps, and shared arrays are checked a
   const std::int64_t grid[3] = {1, 1, 1};
   const std::int64_t enough[] = {32}, negative[] = {-1}, large[] = {std::int64_t{1} << 25};
   CHECK(message_of(SAREK_INVALID_ARGUMENT, sarek_launch(kernel, grid, overlapping, 2, enough, 1)) ==
-        "kernel `mirror`, argument 2 (`out`): its borrowed memory overlaps that of argument 1, and one of them is written");
+        "kernel `mirror`, argument 2 (`out`): its memory overlaps that of argument 1, and one of them is written");
   sarek_vector_release(out);
   REQUIRE(sarek_vector_create(device, 4, 32, &out) == SAREK_OK);
   const sarek_argument arguments[] = {{in, SAREK_BYTES, nullptr, 0}, {out, SAREK_BYTES, nullptr, 0}};
@@ -182,6 +182,65 @@ TEST_CASE("views, borrowed memory that overlaps, and shared arrays are checked a
   for (std::size_t i = 0; i < 32; ++i) CHECK(after[i] == memory[31 - i]);
   sarek_vector_release(in);
   sarek_vector_release(out);
+}
+
+TEST_CASE("one vector may be two arguments; two vectors over memory that overlaps may not, however it came to overlap") {
+  sarek_device* device = open_device("interp");
+  artifact::Package p = shared_package();
+  const Module module(device, p);
+  sarek_kernel* kernel = module.kernel("mirror");
+  const std::int64_t grid[3] = {1, 1, 1};
+  const std::int64_t enough[] = {32};
+  const std::vector<std::int32_t> before = counted(32);
+  sarek_vector* own = nullptr;
+  REQUIRE(sarek_vector_create(device, 4, 32, &own) == SAREK_OK);
+  REQUIRE(sarek_vector_write(own, 0, 32, before.data()) == SAREK_OK);
+  const auto launch = [&](sarek_vector* x, sarek_vector* out) {
+    const sarek_argument arguments[] = {{x, SAREK_BYTES, nullptr, 0}, {out, SAREK_BYTES, nullptr, 0}};
+    return sarek_launch(kernel, grid, arguments, 2, enough, 1);
+  };
+  REQUIRE(launch(own, own) == SAREK_OK);
+  std::vector<std::int32_t> after(32);
+  REQUIRE(sarek_vector_read(own, 0, 32, after.data()) == SAREK_OK);
+  for (std::size_t i = 0; i < 32; ++i) CHECK(after[i] == before[31 - i]);
+  // A vector that borrows what another one owns.
+  void* data = nullptr;
+  sarek_vector* inner = nullptr;
+  REQUIRE(sarek_vector_map(own, 1, &data) == SAREK_OK);
+  REQUIRE(sarek_vector_borrow(device, static_cast<std::int32_t*>(data) + 1, 4, 31, &inner) == SAREK_OK);
+  CHECK(message_of(SAREK_INVALID_ARGUMENT, launch(own, inner)) ==
+        "kernel `mirror`, argument 2 (`out`): its memory overlaps that of argument 1, and one of them is written");
+  sarek_vector_release(inner);
+  // An empty vector overlaps nothing, wherever it points.
+  REQUIRE(sarek_vector_borrow(device, static_cast<std::int32_t*>(data) + 1, 4, 0, &inner) == SAREK_OK);
+  CHECK(message_of(SAREK_LAUNCH_FAILED, launch(own, inner)).find("is out of bounds of 'out' with length 0") != std::string::npos);
+  sarek_vector_release(inner);
+  sarek_vector_release(own);
+}
+
+TEST_CASE("borrowed memory must be aligned where the device computes in it") {
+  sarek_device* device = open_device("interp");
+  const Module module(device, doubling_package());
+  alignas(4) char memory[16] = {};
+  sarek_vector* odd = nullptr;
+  REQUIRE(sarek_vector_borrow(device, memory + 2, 4, 3, &odd) == SAREK_OK);
+  const std::int32_t n = 2;
+  const std::int64_t grid[3] = {1, 1, 1};
+  const sarek_argument arguments[] = {{nullptr, SAREK_I32, &n, 4}, {odd, SAREK_BYTES, nullptr, 0}};
+  CHECK(message_of(SAREK_INVALID_ARGUMENT, sarek_launch(module.kernel("doubled"), grid, arguments, 2, nullptr, 0)) ==
+        "kernel `doubled`, argument 2 (`x`): the borrowed memory is not aligned to the 4 bytes of `i32`");
+  sarek_vector_release(odd);
+}
+
+TEST_CASE("a block of more threads than the device runs is refused when the kernel is asked for") {
+  sarek_device* native = nullptr;
+  if (sarek_device_open("native", &native) != SAREK_OK) return;
+  artifact::Package p = doubling_package();
+  p.kernels[0].block = {64, 32, 1};
+  const Module module(native, p);
+  sarek_kernel* kernel = nullptr;
+  CHECK(message_of(SAREK_UNSUPPORTED, sarek_module_kernel(module.handle(), "doubled", &kernel)) ==
+        "kernel `doubled` has 2048 threads a block, native:0 runs at most 1024");
 }
 
 TEST_CASE("a fault of a kernel is a failed launch that names the access") {

@@ -78,6 +78,10 @@ Outcome<sarek_kernel*> get_kernel(sarek_module& module, const std::string& name)
     return fault(SAREK_NOT_FOUND, "the module has no kernel `" + name + "`; it has " + (names.empty() ? "none" : join(names)));
   }
   Device& driver = *module.device->driver;
+  const std::int64_t threads = std::int64_t{found->block[0]} * found->block[1] * found->block[2];
+  if (threads > driver.info().max_block_threads)
+    return fault(SAREK_UNSUPPORTED, "kernel `" + name + "` has " + std::to_string(threads) + " threads a block, " + driver.info().id +
+                                        " runs at most " + std::to_string(driver.info().max_block_threads));
   // The manifest's grants were applied when the package was compiled; the environment is asked again now, and only restricts.
   const policy::Store& store = policy::process_store();
   int best_rank = -1;

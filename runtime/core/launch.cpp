@@ -65,6 +65,11 @@ Outcome<Unit> check_vector(const sarek_kernel& kernel, const artifact::Param& pa
   if (v.element_size != static_cast<std::size_t>(param.size))
     return fault(SAREK_INVALID_ARGUMENT, where(k, index) + "elements have " + std::to_string(v.element_size) + " bytes, `" + param.type +
                                              "` has " + std::to_string(param.size));
+  // Where the device computes in the caller's own memory, that memory must lie as its loads and stores need it.
+  if (v.borrowed && v.storage->host() &&
+      reinterpret_cast<std::uintptr_t>(v.storage->host()) % static_cast<std::uintptr_t>(param.align) != 0)
+    return fault(SAREK_INVALID_ARGUMENT, where(k, index) + "the borrowed memory is not aligned to the " + std::to_string(param.align) +
+                                             " bytes of `" + param.type + "`");
   if (!k.wide && v.count > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
     return fault(SAREK_INVALID_ARGUMENT, where(k, index) + "more than 2^31 - 1 elements; declare the kernel `wide`");
   // A record's fields are reached through views that count cells of the smallest field's size: that count must fit the index type too.
@@ -96,20 +101,20 @@ Outcome<Unit> check_scalar(const artifact::Kernel& k, const artifact::Param& par
   return Unit{};
 }
 
-/// Writing through one argument what another argument reads or writes makes the result depend on timing; only the same access to the same
-/// cells by the kernel's own logic is the user's business, so overlap of two different parameters is allowed only when both read.
-Outcome<Unit> check_borrowed_overlap(const artifact::Kernel& k, std::span<const sarek_argument> arguments) {
+/// One vector may be several arguments: both then name the same cells, and what the kernel does to them is its own logic. Two vectors over
+/// memory that overlaps are refused when one is written: they may differ in part, and where the device has copies a write would be lost.
+Outcome<Unit> check_overlap(const artifact::Kernel& k, std::span<const sarek_argument> arguments) {
   for (std::size_t a = 0; a < arguments.size(); ++a)
     for (std::size_t b = a + 1; b < arguments.size(); ++b) {
       const sarek_vector* x = arguments[a].vector;
       const sarek_vector* y = arguments[b].vector;
       if (!x || !y || x == y || (k.params[a].access == "in" && k.params[b].access == "in")) continue;
-      // Two different vectors over overlapping borrowed memory: the runtime's bookkeeping of copies could lose a write.
-      const auto* xb = static_cast<const char*>(x->host);
-      const auto* yb = static_cast<const char*>(y->host);
-      if (x->borrowed && y->borrowed && xb < yb + y->bytes() && yb < xb + x->bytes())
-        return fault(SAREK_INVALID_ARGUMENT, where(k, b) + "its borrowed memory overlaps that of argument " + std::to_string(a + 1) +
-                                                 ", and one of them is written");
+      // One of them borrows: memory of the runtime's own never overlaps, but a mapped vector's may have been borrowed.
+      const auto memory = [](const sarek_vector& v) { return reinterpret_cast<std::uintptr_t>(v.borrowed ? v.host : v.storage->host()); };
+      const std::uintptr_t xb = memory(*x), yb = memory(*y);
+      if (xb && yb && xb < yb + y->bytes() && yb < xb + x->bytes() && x->bytes() > 0 && y->bytes() > 0)
+        return fault(SAREK_INVALID_ARGUMENT,
+                     where(k, b) + "its memory overlaps that of argument " + std::to_string(a + 1) + ", and one of them is written");
     }
   return Unit{};
 }
@@ -128,7 +133,7 @@ Outcome<Unit> launch(sarek_kernel& kernel, const std::int64_t grid[3], std::span
         k.params[i].is_buffer ? check_vector(kernel, k.params[i], i, arguments[i]) : check_scalar(k, k.params[i], i, arguments[i]);
     if (!r) return r;
   }
-  if (Outcome<Unit> r = check_borrowed_overlap(k, arguments); !r) return r;
+  if (Outcome<Unit> r = check_overlap(k, arguments); !r) return r;
   const DeviceInfo& info = kernel.device->driver->info();
   if (dynamic_shared.size() != k.dynamic_shared.size())
     return fault(SAREK_INVALID_ARGUMENT, "kernel `" + k.name + "` has " + std::to_string(k.dynamic_shared.size()) +

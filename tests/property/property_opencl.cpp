@@ -1,8 +1,8 @@
 // Compares the OpenCL device with the interpreter on random programs:
-//   property_opencl [--count N] [--seed S] [--opt-level 0..3] [--size N] [--no-barriers] [--no-shrink]
+//   property_opencl [--count N] [--seed S] [--opt-level 0..3] [--size N] [--no-barriers] [--no-shrink] [--shrink-budget N]
 // Programs have the seeds S, S + 1, ... Programs that the target refuses by its missing capabilities are counted apart. The first mismatch
-// is shrunk and printed; exit status 1. Without a device: 77. Nearly all the time goes to the driver's compiler: --size takes programs of
-// about N statements.
+// is shrunk with at most N runs of smaller ones, and printed; exit status 1. Without a device: 77. Nearly all the time goes to the driver's
+// compiler: --size takes programs of about N statements.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -48,6 +48,7 @@ int main(int argc, char** argv) {
   std::uint64_t count = 500, seed = 1;
   int opt_level = 2;
   bool shrinks = true;
+  int shrink_budget = 3000;
   Features features;
   for (int i = 1; i < argc; ++i) {
     const std::string name = argv[i];
@@ -57,10 +58,12 @@ int main(int argc, char** argv) {
     else if (name == "--seed") seed = std::strtoull(value, nullptr, 10), ++i;
     else if (name == "--size") features.size = std::atoi(value), ++i;
     else if (name == "--opt-level") opt_level = std::atoi(value), ++i;
+    else if (name == "--shrink-budget") shrink_budget = std::atoi(value), ++i;
     else if (name == "--no-barriers") features.barriers = features.warps = false;  // warps are written out with barriers
     else
       return std::fprintf(stderr,
-                          "usage: property_opencl [--count N] [--seed S] [--opt-level 0..3] [--size N] [--no-barriers] [--no-shrink]\n"),
+                          "usage: property_opencl [--count N] [--seed S] [--opt-level 0..3] [--size N] [--no-barriers] [--no-shrink] "
+                          "[--shrink-budget N]\n"),
              2;
   }
   // Thousands of programs that nobody runs twice: they would only fill the disk. The user's own setting goes first.
@@ -83,7 +86,7 @@ int main(int argc, char** argv) {
       const auto d = disagreement(smaller, oracle, subject);
       return d && !refused(*d);
     };
-    if (shrinks && fails(c)) c = shrink(c, fails);
+    if (shrinks && fails(c)) c = shrink(c, fails, shrink_budget);
     std::printf("%s\nnow: %s\nagain with: property_opencl --count 1 --seed %llu --size %d --opt-level %d\n", describe(c).c_str(),
                 disagreement(c, oracle, subject).value_or("agree").c_str(), static_cast<unsigned long long>(seed + k), features.size,
                 opt_level);

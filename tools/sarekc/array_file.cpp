@@ -1,12 +1,15 @@
 #include "tools/sarekc/array_file.h"
 
 #include <png.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <string_view>
 
 namespace sarek::tool {
@@ -23,6 +26,7 @@ constexpr TypeRow kTypes[] = {
 };
 constexpr char kMagic[] = "\x93NUMPY";
 constexpr std::size_t kMaxHeader = 1 << 16;
+constexpr std::size_t kMaxFileBytes = std::size_t{1} << 33;  // the largest buffer of the language: 2^31 - 1 elements of 4 bytes
 
 /// The text between the quotes or brackets that follow 'key': in the header's Python dictionary.
 std::string_view after_key(std::string_view header, std::string_view key) {
@@ -81,9 +85,17 @@ int scalar_bytes(const std::string& type) {
 }
 
 Result<std::vector<std::uint8_t>> read_file(const std::string& path) {
+  struct stat info{};
+  if (stat(path.c_str(), &info) != 0) return err("no such file: `" + path + "`");
+  if (S_ISDIR(info.st_mode)) return err("`" + path + "` is a folder");
   std::ifstream file(path, std::ios::binary);
   if (!file) return err("cannot read `" + path + "`");
-  std::vector<std::uint8_t> bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  std::vector<std::uint8_t> bytes;
+  std::vector<char> piece(1 << 16);
+  while (file.read(piece.data(), static_cast<std::streamsize>(piece.size())) || file.gcount() > 0) {
+    bytes.insert(bytes.end(), piece.begin(), piece.begin() + file.gcount());
+    if (bytes.size() > kMaxFileBytes) return err("`" + path + "` is larger than 8 GiB");
+  }
   if (file.bad()) return err("cannot read `" + path + "`");
   return bytes;
 }
@@ -94,6 +106,28 @@ Result<Unit> write_file(const std::string& path, const void* data, std::size_t s
   file.close();
   if (!file) return err("cannot write `" + path + "`");
   return Unit{};
+}
+
+Result<Unit> replace_file(const std::string& path, const void* data, std::size_t size) {
+  struct stat info{};
+  const bool exists = stat(path.c_str(), &info) == 0;
+  if (exists && S_ISDIR(info.st_mode)) return err("cannot write `" + path + "`: it is a folder");
+  struct stat link{};
+  const bool is_link = lstat(path.c_str(), &link) == 0 && S_ISLNK(link.st_mode);
+  if ((exists && !S_ISREG(info.st_mode)) || (is_link && !exists)) return write_file(path, data, size);
+  std::string target = path;
+  if (is_link) {
+    char* resolved = realpath(path.c_str(), nullptr);
+    if (!resolved) return err("cannot write `" + path + "`");
+    target = resolved;
+    std::free(resolved);
+  }
+  const std::string scratch = target + "." + std::to_string(getpid()) + ".tmp";
+  if (write_file(scratch, data, size) && (!exists || chmod(scratch.c_str(), info.st_mode & 07777) == 0) &&
+      std::rename(scratch.c_str(), target.c_str()) == 0)
+    return Unit{};
+  std::remove(scratch.c_str());
+  return err("cannot write `" + path + "`");
 }
 
 Result<Array> parse_npy(const std::vector<std::uint8_t>& bytes) {
@@ -107,7 +141,7 @@ Result<Array> parse_npy(const std::vector<std::uint8_t>& bytes) {
   const std::string_view descr = after_key(header, "'descr'");
   Array array;
   for (const TypeRow& row : kTypes)
-    if (*row.descr && descr.substr(1, 3) == row.descr) array.type = row.name;
+    if (*row.descr && descr.size() > 4 && descr.substr(1, 3) == row.descr && descr[4] == descr[0]) array.type = row.name;
   if (array.type.empty()) return err("the .npy file has elements of another type or byte order: " + std::string(descr.substr(0, 8)));
   if (after_key(header, "'fortran_order'").substr(0, 5) != "False") return err("the .npy file is in Fortran order");
   Result<std::vector<std::int64_t>> shape = parse_shape(after_key(header, "'shape'"));

@@ -40,7 +40,11 @@ Result<Unit> write_raw(const std::string& path, const Array& array);
 /// f64: one a pixel, the finite range mapped to grey from black to white.
 Result<Unit> write_png(const std::string& path, const Array& array, std::int64_t width, std::int64_t height);
 
+/// Errors: no such file, a folder, more than 8 GiB.
 Result<std::vector<std::uint8_t>> read_file(const std::string& path);
 Result<Unit> write_file(const std::string& path, const void* data, std::size_t size);
+/// As write_file, but whoever reads the path finds the old contents or the new, never a part: written beside it and renamed. Its mode is
+/// kept, a link's target is replaced and not the link; what is no regular file (/dev/null, a pipe) is written as it is.
+Result<Unit> replace_file(const std::string& path, const void* data, std::size_t size);
 
 }  // namespace sarek::tool

@@ -99,8 +99,9 @@ void CompileOptions::add_to(CLI::App& app, bool with_targets) {
   app.add_option("-I", include_dirs, "folder that imports are looked for in")->allow_extra_args(false);
   app.add_option("-D", defines, "NAME=VALUE: gives a constant its value")->allow_extra_args(false);
   app.add_option("-W", warnings, "all, error, NAME or no-NAME")->allow_extra_args(false);
-  app.add_option("-O", opt_level, "optimisation level, 0 to 3")->check(CLI::IsMember({"0", "1", "2", "3"}));
+  app.add_option("-O", opt_level, "optimisation level, 0 to 3")->check(CLI::IsMember({"0", "1", "2", "3"}))->take_last();
   app.add_option("--policy", policy_file, "manifest (default: sarek.policy.json beside the input or above it)");
+  app.add_option("--policy-source", policy_sources, "another source whose kernels the manifest may name")->allow_extra_args(false);
   app.add_flag("--no-policy", no_policy, "use no manifest");
   app.add_flag("-g", debug_info, "line information");
   app.add_flag("--checked", checked, "check bounds and divisions at run time");
@@ -131,6 +132,9 @@ Result<driver::Request> CompileOptions::request(const std::string& input) const 
   request.checked = checked;
   request.use_policy = !no_policy;
   request.policy_file = policy_file;
+  request.policy_sources = policy_sources;
+  for (const std::string& other : inputs)
+    if (other != input && other != "-") request.policy_sources.push_back(other);
   request.environment = policy::Environment::of_this_process();
   return request;
 }
@@ -146,6 +150,12 @@ bool parse(CLI::App& app, std::vector<std::string> words, int& status) {
     status = code == 0 ? kDone : kUsage;
     return false;
   }
+}
+
+bool knows_subcommand(CLI::App& app, const std::vector<std::string>& words) {
+  if (words.empty() || words.front().starts_with("-")) return true;
+  const std::vector<CLI::App*> known = app.get_subcommands([&](CLI::App* sub) { return sub->get_name() == words.front(); });
+  return !known.empty();
 }
 
 void show_diagnostics(const CompileOptions& options, const driver::Compilation& compilation) {
@@ -166,7 +176,8 @@ int exit_status(const driver::Compilation& compilation) {
   bool input = false;
   for (const Diagnostic& d : compilation.diagnostics.diagnostics()) {
     if (d.severity != Severity::Error) continue;
-    (d.kind == DiagnosticKind::FileNotFound && !d.range ? environment : input) = true;
+    const bool is_environment = (d.kind == DiagnosticKind::FileNotFound && !d.range) || d.kind == DiagnosticKind::ToolMissing;
+    (is_environment ? environment : input) = true;
   }
   if (input || (compilation.diagnostics.has_errors() && !environment)) return kInputErrors;
   return environment ? kEnvironment : kDone;

@@ -30,6 +30,7 @@ struct CompileOptions {
   std::vector<std::string> warnings;
   std::string opt_level = "2";
   std::string policy_file;
+  std::vector<std::string> policy_sources;
   bool no_policy = false;
   bool debug_info = false;
   bool checked = false;
@@ -43,6 +44,9 @@ struct CompileOptions {
 
 /// Parses `words` with `app`. `status` is set when the caller should leave at once (help shown, or the command line is wrong).
 bool parse(CLI::App& app, std::vector<std::string> words, int& status);
+
+/// False when the first of `words` is neither an option nor one of the app's subcommands.
+bool knows_subcommand(CLI::App& app, const std::vector<std::string>& words);
 
 /// Shows a compilation's diagnostics on standard error as --diagnostics and --color ask.
 void show_diagnostics(const CompileOptions& options, const driver::Compilation& compilation);

@@ -1,9 +1,12 @@
 // sarekc compile and sarekc check: one artifact a source, with its dependencies, its explain report and its header.
+#include <algorithm>
 #include <cstdio>
-#include <fstream>
+#include <filesystem>
 #include <iostream>
 #include <map>
+#include <set>
 
+#include "compiler/driver/header.h"
 #include "compiler/passes/pipeline.h"
 #include "tools/sarekc/array_file.h"
 #include "tools/sarekc/command_line.h"
@@ -71,11 +74,84 @@ Result<Unit> write_output(const std::string& path, const std::vector<std::uint8_
     if (!std::cout) return err("cannot write standard output");
     return Unit{};
   }
-  // Written aside and renamed: a build that is stopped leaves no half of a package.
-  const std::string scratch = path + ".tmp";
-  if (Result<Unit> r = write_file(scratch, bytes.data(), bytes.size()); !r) return r;
-  if (std::rename(scratch.c_str(), path.c_str()) != 0) return err("cannot write `" + path + "`");
-  return Unit{};
+  return replace_file(path, bytes.data(), bytes.size());  // a build that is stopped leaves no half of a package
+}
+
+/// The files that a compile of `input` writes; "-" is standard output.
+struct Outputs {
+  std::string output;
+  std::string depfile;  // empty: none
+  std::string rule;     // what the dependency file is about, without -MT
+};
+
+Outputs outputs_of(const OutputOptions& o, const std::string& input) {
+  const char* extension = emit_kinds().at(o.emit).second;
+  Outputs out;
+  out.output = !o.output.empty() ? o.output : extension ? with_extension(input, extension) : "-";
+  // Where the output has no name of its own, the input gives one.
+  out.rule = out.output != "-" ? out.output : with_extension(input, extension ? extension : ".sarek.pkg");
+  if (o.only_dependencies || o.write_dependencies)
+    out.depfile = !o.depfile.empty() ? o.depfile : o.only_dependencies ? "-" : with_extension(out.rule, ".d");
+  return out;
+}
+
+/// Nothing when every input is left alone and no file is written twice; else what is wrong. Names are compared as files: a/../b is b.
+std::string clobbered(const CompileOptions& compile, const OutputOptions& o) {
+  const auto as_file = [](const std::string& path) {
+    std::error_code ignored;
+    const std::filesystem::path whole = std::filesystem::weakly_canonical(path, ignored);
+    return whole.empty() ? path : whole.string();
+  };
+  const auto is_special = [](const std::string& path) {
+    std::error_code ignored;
+    return path.empty() || path == "-" || (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored));
+  };
+  std::set<std::string> inputs;
+  for (const std::string& input : compile.inputs)
+    if (input != "-") inputs.insert(as_file(input));
+  if (!compile.policy_file.empty()) inputs.insert(as_file(compile.policy_file));
+  std::set<std::string> written;
+  std::string fault;
+  const auto add = [&](const std::string& path) {
+    if (is_special(path) || !fault.empty()) return;
+    if (inputs.count(as_file(path))) fault = "the output `" + path + "` is also an input";
+    else if (!written.insert(as_file(path)).second) fault = "the output `" + path + "` would be written twice";
+  };
+  add(o.header);
+  add(o.explain_file);
+  for (const std::string& input : compile.inputs) {
+    const Outputs out = outputs_of(o, input);
+    if (!o.only_dependencies) add(out.output);
+    add(out.depfile);
+  }
+  return fault;
+}
+
+/// Nothing when the targets have what --emit asks for; else what is wrong.
+std::string unfit_targets(driver::Emit emit, const std::vector<driver::Target>& targets) {
+  using driver::Emit;
+  const auto is_native = [](const driver::Target& t) { return t.kind == driver::TargetKind::Native; };
+  if (emit == Emit::Source && (targets.empty() || std::any_of(targets.begin(), targets.end(), is_native)))
+    return "--emit=source is of the targets opencl and interp; name one with --target (native has asm, llvm-ir and object)";
+  if (emit == Emit::Asm || emit == Emit::LlvmIr || emit == Emit::Object) {
+    if (!std::all_of(targets.begin(), targets.end(), is_native))
+      return "--emit=asm, llvm-ir and object are of the native target; opencl and interp have --emit=source";
+    if (targets.size() > 1) return "--emit=asm, llvm-ir and object are of one target; several are named";
+  }
+  return {};
+}
+
+/// A namespace that the header can have: names joined by `::`, none of them a word of C++ or a name that the header itself uses.
+bool is_namespace(const std::string& text) {
+  std::size_t start = 0;
+  while (true) {
+    const std::size_t end = std::min(text.find("::", start), text.size());
+    std::string word = text.substr(start, end - start);
+    while (word.size() > 1 && word.back() == '_') word.pop_back();
+    if (word.empty() || driver::cpp_namespace(word) != word) return false;
+    if (end == text.size()) return true;
+    start = end + 2;
+  }
 }
 
 void print_times(const driver::Compilation& compilation, const std::string& input) {
@@ -91,27 +167,27 @@ Result<std::vector<std::uint8_t>> make_header(driver::Request request, const Out
   return std::move(*compilation.output);
 }
 
-int compile_one(const CompileOptions& compile, const OutputOptions& o, const std::string& input) {
+int compile_one(const CompileOptions& compile, const OutputOptions& o, const std::string& input, policy::ExplainReport& report) {
   Result<driver::Request> request = compile.request(input);
   if (!request) return complain(kUsage, request.error().message);
-  const auto& kind = emit_kinds().at(o.emit);
-  request->emit = o.only_dependencies ? driver::Emit::Nothing : kind.first;
+  request->emit = o.only_dependencies ? driver::Emit::Nothing : emit_kinds().at(o.emit).first;
   request->header_namespace = o.name_space;
   request->dump_after = o.dump_after;
   request->stop_after = o.stop_after;
+  if (const std::string unfit = unfit_targets(request->emit, request->targets); !unfit.empty()) return complain(kUsage, unfit);
+  request->prove_accesses = !o.explain.empty();
   const driver::Compilation compilation = driver::compile(*request);
   show_diagnostics(compile, compilation);
+  if (!o.explain.empty()) add_to_report(report, compilation, *request);
   if (!compilation.dump.empty()) std::cerr << compilation.dump;
   if (o.time_report) print_times(compilation, input);
-  if (const Result<Unit> r = write_explain(compilation, o.explain, o.explain_file); !r) return complain(kEnvironment, r.error().message);
   if (!compilation.output) return exit_status(compilation);
 
-  const std::string output = !o.output.empty() ? o.output : kind.second ? with_extension(input, kind.second) : "-";
-  if (o.write_dependencies || o.only_dependencies) {
-    const std::vector<std::string> targets = o.depfile_targets.empty() ? std::vector<std::string>{output} : o.depfile_targets;
+  const Outputs out = outputs_of(o, input);
+  if (!out.depfile.empty()) {
+    const std::vector<std::string> targets = o.depfile_targets.empty() ? std::vector<std::string>{out.rule} : o.depfile_targets;
     const std::string rule = dependency_rule(targets, compilation.dependencies);
-    const std::string path = !o.depfile.empty() ? o.depfile : o.only_dependencies ? "-" : with_extension(output, ".d");
-    if (const Result<Unit> r = write_output(path, {rule.begin(), rule.end()}); !r) return complain(kEnvironment, r.error().message);
+    if (const Result<Unit> r = write_output(out.depfile, {rule.begin(), rule.end()}); !r) return complain(kEnvironment, r.error().message);
     if (o.only_dependencies) return kDone;
   }
   if (!o.header.empty()) {
@@ -119,14 +195,14 @@ int compile_one(const CompileOptions& compile, const OutputOptions& o, const std
     if (!header) return complain(kCompilerFault, header.error().message);
     if (const Result<Unit> r = write_output(o.header, *header); !r) return complain(kEnvironment, r.error().message);
   }
-  if (const Result<Unit> r = write_output(output, *compilation.output); !r) return complain(kEnvironment, r.error().message);
+  if (const Result<Unit> r = write_output(out.output, *compilation.output); !r) return complain(kEnvironment, r.error().message);
   return exit_status(compilation);
 }
 
 }  // namespace
 
 int compile_verb(std::vector<std::string> words) {
-  if (words.size() == 1 && words[0] == "--print-targets") {
+  if (std::find(words.begin(), words.end(), "--print-targets") != words.end()) {
     for (const driver::TargetInfo& t : driver::known_targets()) {
       std::cout << t.name << "  " << t.meaning;
       if (!t.variants.empty()) std::cout << " (" << t.variants << ")";
@@ -173,11 +249,22 @@ int compile_verb(std::vector<std::string> words) {
   }
   if (compile.inputs.size() > 1 && (!o.output.empty() || !o.header.empty() || !o.depfile.empty()))
     return complain(kUsage, "-o, --header and -MF take a single input");
+  if (!o.name_space.empty() && !is_namespace(o.name_space))
+    return complain(kUsage, "`" + o.name_space + "` cannot be the namespace of a header");
+  if (!o.depfile.empty() && !o.write_dependencies && !o.only_dependencies) return complain(kUsage, "-MF goes with -MD or -M");
+  if (const std::string fault = clobbered(compile, o); !fault.empty()) return complain(kUsage, fault);
+  const bool report_on_output = o.explain_file == "-" || (!o.explain.empty() && o.explain != "text" && o.explain_file.empty());
+  if (report_on_output && !o.only_dependencies && outputs_of(o, compile.inputs.front()).output == "-")
+    return complain(kUsage, "the report and the output would both go to standard output; name a file with --explain-file or -o");
+  policy::ExplainReport report;
+  report.tool_version = SAREK_VERSION;
   for (const std::string& input : compile.inputs) {
-    const int one = compile_one(compile, o, input);
+    const int one = compile_one(compile, o, input, report);
     status = std::max(status, one);
-    if (one >= kEnvironment) return one;
+    if (one >= kEnvironment) break;
   }
+  // What was decided is reported also where an error came after it.
+  if (const Result<Unit> r = write_explain(report, o.explain, o.explain_file); !r) return complain(kEnvironment, r.error().message);
   return status;
 }
 

@@ -71,6 +71,7 @@ int explain_verb(std::vector<std::string> words) {
   compared.add_option("NEW", after, "the report of now")->required();
   compared.add_option("--fail-on", fail_on, "comma list of changes that fail the gate (default newly-refused,newly-granted)");
   int status = kDone;
+  if (!knows_subcommand(app, words)) return complain(kUsage, "`sarekc explain` has no `" + words.front() + "`; it has show and diff");
   if (!parse(app, std::move(words), status)) return status;
   return shown.parsed() ? show(path, format) : diff(before, after, fail_on);
 }

@@ -41,11 +41,8 @@ int fmt_verb(std::vector<std::string> words) {
     } else if (input == "-" || to_stdout) {
       std::cout << *formatted;
     } else if (*formatted != text) {
-      // The old text is gone only once the new one is written whole.
-      const std::string scratch = input + ".sarekc-fmt";
-      Result<Unit> done = write_file(scratch, formatted->data(), formatted->size());
-      if (done && std::rename(scratch.c_str(), input.c_str()) != 0) done = err("cannot replace `" + input + "`");
-      if (!done) return complain(kEnvironment, done.error().message);
+      if (const Result<Unit> done = replace_file(input, formatted->data(), formatted->size()); !done)
+        return complain(kEnvironment, done.error().message);
     }
   }
   return status;

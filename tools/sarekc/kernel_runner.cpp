@@ -31,6 +31,12 @@ sarek_type type_of(const artifact::Param& param) {
 
 std::string target_of(const std::string& device) { return device.substr(0, device.find(':')); }
 
+Result<Unit, RunFault> find_device(const std::string& device) {
+  sarek_device* on = nullptr;
+  if (const sarek_status s = sarek_device_open(device.c_str(), &on); s != SAREK_OK) return ErrorHolder<RunFault>{{s, sarek_last_error()}};
+  return Unit{};
+}
+
 Result<LaunchOutcome, RunFault> run_kernel(const std::vector<std::uint8_t>& package, const std::string& device,
                                            const artifact::Kernel& kernel, const LaunchPlan& plan) {
   const auto failed = [](sarek_status status) { return ErrorHolder<RunFault>{{status, sarek_last_error()}}; };

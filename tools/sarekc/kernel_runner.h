@@ -39,6 +39,9 @@ struct RunFault {
 Result<LaunchOutcome, RunFault> run_kernel(const std::vector<std::uint8_t>& package, const std::string& device,
                                            const artifact::Kernel& kernel, const LaunchPlan& plan);
 
+/// Is there such a device? The fault says what there is.
+Result<Unit, RunFault> find_device(const std::string& device);
+
 /// The target that a device id or target name runs: "native:0" gives "native".
 std::string target_of(const std::string& device);
 

@@ -19,7 +19,7 @@ struct PolicyOptions {
 std::string manifest_or_default(const std::string& given) {
   if (!given.empty()) return given;
   const std::optional<std::filesystem::path> found = policy::find_manifest({});
-  return found ? found->string() : std::string(policy::manifest_file_name);
+  return found ? policy::shown_path(*found).string() : std::string(policy::manifest_file_name);
 }
 
 Result<std::string> read_text(const std::string& path) {
@@ -99,23 +99,39 @@ int diff(const PolicyOptions& o) {
   return result.status;
 }
 
+/// Why a word is no grant's name, and what is.
+int complain_of_grant(const std::string& word) {
+  std::vector<std::string_view> names;
+  for (const policy::Grant g : policy::all_grants()) names.push_back(policy::grant_name(g));
+  const std::string_view nearest = policy::nearest_name(word, names);
+  std::string message = "there is no grant `" + word + "`";
+  if (policy::optimisation_by_name(word)) {
+    message += ", which is the name of an optimisation; where one is refused for want of a grant, --explain names the grant";
+  } else if (!nearest.empty()) {
+    message.append("; did you mean `").append(nearest).append("`?");
+  } else {
+    message += "; there are " + policy::grant_list();
+  }
+  return complain(kUsage, message);
+}
+
 int add(const PolicyOptions& o) {
   const std::optional<policy::Grant> grant = policy::grant_by_name(o.grant);
-  if (!grant) {
-    std::string names;
-    for (const policy::Grant g : policy::all_grants()) names += (names.empty() ? "" : ", ") + std::string(policy::grant_name(g));
-    return complain(kUsage, "there is no grant `" + o.grant + "`; there are " + names);
-  }
+  if (!grant) return complain_of_grant(o.grant);
   if (o.kernel.empty() == o.scope.empty()) return complain(kUsage, "name the kernel with --kernel, or every kernel with --scope process");
   const std::string path = manifest_or_default(o.manifest);
   // A manifest that is not there yet is made.
   const Result<std::string> text = read_text(path);
+  std::error_code unknown;
+  if (!text && std::filesystem::exists(path, unknown)) return complain(kEnvironment, text.error().message);
   const policy::Scope scope = o.kernel.empty() ? policy::Scope::process() : policy::Scope::kernel(o.kernel);
   const policy::ManifestEdit edit = policy::add_to_manifest(text ? *text : std::string(), scope, *grant, o.reason);
+  if (edit.about_entry) return complain(kUsage, edit.diagnostics.front().message + " [" + edit.diagnostics.front().kind + "]");
   for (const policy::ManifestDiagnostic& d : edit.diagnostics) std::cerr << policy::manifest_diagnostic_text(d, path);
   if (!edit.text) return kInputErrors;
   if (!edit.changed) {
-    std::cout << path << " grants this already\n";
+    std::cout << path << ":" << edit.present->line << ":" << edit.present->column << " grants this already, and its reason stays: \""
+              << edit.present->reason << "\"\n";
     return kDone;
   }
   // Written aside and renamed: a full disk leaves the old manifest whole.
@@ -153,6 +169,8 @@ int policy_verb(std::vector<std::string> words) {
   added.add_option("--reason", o.reason, "why, for whoever reviews it")->required();
   with_manifest(added);
   int status = kDone;
+  if (!knows_subcommand(app, words))
+    return complain(kUsage, "`sarekc policy` has no `" + words.front() + "`; it has check, show, diff and add");
   if (!parse(app, std::move(words), status)) return status;
   if (checked.parsed()) return check(o);
   if (shown.parsed()) return show(o);

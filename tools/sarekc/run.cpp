@@ -1,6 +1,7 @@
 // sarekc run: compiles a module in memory, runs one kernel, shows or stores what it wrote, and compares it bit by bit with another device.
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
 #include <iostream>
 #include <map>
 
@@ -25,19 +26,27 @@ struct RunOptions {
   bool time = false;
 };
 
-Result<std::vector<std::int64_t>> parse_numbers(const std::string& text, char separator, std::size_t most) {
+/// What keeps a run from starting: the exit status and the words.
+struct Complaint {
+  int status = kUsage;
+  std::string message;
+};
+ErrorHolder<Complaint> complaint(const std::string& message, int status = kUsage) { return {{status, message}}; }
+
+/// `what` names the numbers in messages.
+Result<std::vector<std::int64_t>> parse_numbers(const std::string& what, const std::string& text, char separator, std::size_t most) {
   std::vector<std::int64_t> numbers;
   std::size_t start = 0;
   while (true) {
     const std::size_t end = std::min(text.find(separator, start), text.size());
     std::int64_t value = 0;
     const auto [stop, error] = std::from_chars(text.data() + start, text.data() + end, value);
-    if (error != std::errc() || stop != text.data() + end || value < 0) return err("`" + text + "` is no list of numbers");
+    if (error != std::errc() || stop != text.data() + end || value < 0) return err(what + ": `" + text + "` is no list of numbers");
     numbers.push_back(value);
     if (end == text.size()) break;
     start = end + 1;
   }
-  if (numbers.size() > most) return err("`" + text + "` has more than " + std::to_string(most) + " numbers");
+  if (numbers.size() > most) return err(what + ": `" + text + "` has more than " + std::to_string(most) + " numbers");
   return numbers;
 }
 
@@ -49,6 +58,7 @@ Result<std::pair<std::string, std::string>> named(const std::string& text) {
 }
 
 Result<const artifact::Kernel*> pick_kernel(const artifact::Package& package, const std::string& name) {
+  if (package.kernels.empty()) return err("the module has no kernel");
   if (name.empty() && package.kernels.size() == 1) return &package.kernels[0];
   std::string names;
   for (const artifact::Kernel& k : package.kernels) {
@@ -56,38 +66,40 @@ Result<const artifact::Kernel*> pick_kernel(const artifact::Package& package, co
     names += (names.empty() ? "" : ", ") + k.name;
   }
   return err(name.empty() ? "the module has several kernels, name one: " + names
-                          : "the module has no kernel `" + name + "`; it has " + (names.empty() ? "none" : names));
+                          : "the module has no kernel `" + name + "`; it has " + names);
 }
 
-Result<std::vector<ArgumentValue>> make_arguments(const artifact::Kernel& kernel, const std::vector<std::string>& given) {
+Result<std::vector<ArgumentValue>, Complaint> make_arguments(const artifact::Kernel& kernel, const std::vector<std::string>& given) {
   std::map<std::string, std::string> by_name;
   for (const std::string& text : given) {
     Result<std::pair<std::string, std::string>> pair = named(text);
-    if (!pair) return Err(pair.error());
+    if (!pair) return complaint("--arg: " + pair.error().message);
     const bool known =
         std::any_of(kernel.params.begin(), kernel.params.end(), [&](const artifact::Param& p) { return p.name == pair->first; });
-    if (!known) return err("kernel `" + kernel.name + "` has no parameter `" + pair->first + "`");
-    if (!by_name.insert(*pair).second) return err("argument `" + pair->first + "` is given twice");
+    if (!known) return complaint("kernel `" + kernel.name + "` has no parameter `" + pair->first + "`");
+    if (!by_name.insert(*pair).second) return complaint("argument `" + pair->first + "` is given twice");
   }
   std::vector<ArgumentValue> values;
   for (std::size_t i = 0; i < kernel.params.size(); ++i) {
     const artifact::Param& param = kernel.params[i];
     const auto text = by_name.find(param.name);
     if (text == by_name.end())
-      return err("parameter `" + param.name + "` has no value; pass --arg " + param.name +
-                 (param.is_buffer ? "=random:1000 (or zeros, iota, fill, any, a list, @FILE)" : "=VALUE"));
+      return complaint("parameter `" + param.name + "` has no value; pass --arg " + param.name +
+                       (param.is_buffer ? "=random:1000 (or zeros, iota, fill, any, a list, @FILE)" : "=VALUE"));
     Result<std::vector<std::uint8_t>> bytes = std::vector<std::uint8_t>();
+    int status = kUsage;
     if (param.is_buffer || param.fields.size() != 1 || !param.fields[0].path.empty()) {
       Result<Contents> contents = parse_contents(text->second);
-      if (!contents) return err("argument `" + param.name + "`: " + contents.error().message);
+      if (!contents) return complaint("argument `" + param.name + "`: " + contents.error().message);
+      if (contents->kind == Contents::Kind::File) status = kEnvironment;
       if (contents->seed == 0) contents->seed = i + 1;  // two buffers of one call differ
       bytes = make_contents(*contents, param);
       if (bytes && !param.is_buffer && bytes->size() != static_cast<std::size_t>(param.size))
-        return err("argument `" + param.name + "` is one `" + param.type + "`");
+        return complaint("argument `" + param.name + "` is one `" + param.type + "`");
     } else {
       bytes = parse_scalar(param.type, text->second);
     }
-    if (!bytes) return err("argument `" + param.name + "`: " + bytes.error().message);
+    if (!bytes) return complaint("argument `" + param.name + "`: " + bytes.error().message, status);
     values.push_back({std::move(bytes).value()});
   }
   return values;
@@ -96,16 +108,18 @@ Result<std::vector<ArgumentValue>> make_arguments(const artifact::Kernel& kernel
 Result<std::array<std::int64_t, 3>> make_grid(const RunOptions& options, const artifact::Kernel& kernel,
                                               const std::vector<ArgumentValue>& arguments) {
   std::array<std::int64_t, 3> grid{1, 1, 1};
-  if (!options.grid.empty()) {
-    Result<std::vector<std::int64_t>> numbers = parse_numbers(options.grid, ',', 3);
+  if (!options.grid.empty() || !options.threads.empty()) {
+    const bool is_grid = !options.grid.empty();
+    Result<std::vector<std::int64_t>> numbers =
+        parse_numbers(is_grid ? "--grid" : "--threads", is_grid ? options.grid : options.threads, ',', 3);
     if (!numbers) return Err(numbers.error());
-    std::copy(numbers->begin(), numbers->end(), grid.begin());
-    return grid;
-  }
-  if (!options.threads.empty()) {
-    Result<std::vector<std::int64_t>> numbers = parse_numbers(options.threads, ',', 3);
-    if (!numbers) return Err(numbers.error());
-    for (std::size_t i = 0; i < numbers->size(); ++i) grid[i] = ((*numbers)[i] + kernel.block[i] - 1) / kernel.block[i];
+    for (std::size_t i = 0; i < numbers->size(); ++i) {
+      const std::int64_t n = (*numbers)[i];
+      grid[i] = is_grid ? n : n / kernel.block[i] + (n % kernel.block[i] != 0);
+      if (grid[i] < 1 || grid[i] > INT32_MAX)
+        return err(std::string(is_grid ? "--grid" : "--threads") + ": 1 to 2147483647 blocks can be launched, not " +
+                   std::to_string(grid[i]));
+    }
     return grid;
   }
   // One thread an element of the longest buffer.
@@ -138,39 +152,64 @@ bool ends_with(const std::string& text, std::string_view end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
-Result<Unit> store_output(const artifact::Kernel& kernel, const LaunchOutcome& outcome, const std::string& spec) {
+/// Where one --out goes.
+struct Destination {
+  std::size_t param = 0;
+  enum class Form { Text, Npy, Raw, Png } form = Form::Text;
+  std::string path;
+  std::int64_t width = 0, height = 0;  // of a picture
+};
+
+/// Reads an --out before the kernel runs: what is wrong with it is said without the wait.
+Result<Destination> parse_destination(const artifact::Kernel& kernel, const std::string& spec) {
   Result<std::pair<std::string, std::string>> pair = named(spec);
-  if (!pair) return Err(pair.error());
-  for (std::size_t i = 0; i < kernel.params.size(); ++i) {
-    const artifact::Param& param = kernel.params[i];
-    if (param.name != pair->first || !param.is_buffer) continue;
-    const std::vector<std::uint8_t>& bytes = outcome.arguments[i].bytes;
-    const std::string& path = pair->second;
-    const auto count = static_cast<std::int64_t>(bytes.size()) / param.size;
-    const bool scalar = param.fields.size() == 1 && param.fields[0].path.empty();
-    // A record whose fields fill it with one type is stored with a second dimension; anything else as bytes.
-    const bool uniform = !param.fields.empty() && std::all_of(param.fields.begin(), param.fields.end(), [&](const artifact::Field& f) {
-      return f.type == param.fields[0].type;
-    }) && param.size == static_cast<std::int64_t>(param.fields.size()) * scalar_bytes(param.fields[0].type);
-    Array array = scalar    ? Array{param.type, {count}, bytes}
-                  : uniform ? Array{param.fields[0].type, {count, static_cast<std::int64_t>(param.fields.size())}, bytes}
-                            : Array{"u8", {count, param.size}, bytes};
-    if (path == "-") {
-      print_buffer(param, outcome.arguments[i], count);
-      return Unit{};
-    }
-    if (ends_with(path, ".npy")) return write_npy(path, array);
-    if (ends_with(path, ".bin")) return write_raw(path, array);
-    const std::size_t colon = path.rfind(".png:");
-    if (colon != std::string::npos) {
-      Result<std::vector<std::int64_t>> extent = parse_numbers(path.substr(colon + 5), 'x', 2);
-      if (!extent || extent->size() != 2) return err("a picture needs its size: --out " + param.name + "=FILE.png:WIDTHxHEIGHT");
-      return write_png(path.substr(0, colon + 4), array, (*extent)[0], (*extent)[1]);
-    }
-    if (ends_with(path, ".png")) return err("a picture needs its size: --out " + param.name + "=FILE.png:WIDTHxHEIGHT");
-    return err("`" + path + "` is no .npy, .bin or .png file");
+  if (!pair) return err("--out: " + pair.error().message);
+  Destination out;
+  out.path = pair->second;
+  const auto is_it = [&](const artifact::Param& p) { return p.name == pair->first && p.is_buffer; };
+  const auto param = std::find_if(kernel.params.begin(), kernel.params.end(), is_it);
+  if (param == kernel.params.end()) return err("--out: kernel `" + kernel.name + "` has no buffer `" + pair->first + "`");
+  out.param = static_cast<std::size_t>(param - kernel.params.begin());
+  const std::size_t png = out.path.rfind(".png:");
+  if (out.path == "-") {
+    out.form = Destination::Form::Text;
+  } else if (ends_with(out.path, ".npy")) {
+    out.form = Destination::Form::Npy;
+  } else if (ends_with(out.path, ".bin")) {
+    out.form = Destination::Form::Raw;
+  } else if (png != std::string::npos || ends_with(out.path, ".png")) {
+    Result<std::vector<std::int64_t>> extent = std::vector<std::int64_t>();
+    if (png != std::string::npos) extent = parse_numbers("--out", out.path.substr(png + 5), 'x', 2);
+    if (!extent || extent->size() != 2) return err("a picture needs its size: --out " + pair->first + "=FILE.png:WIDTHxHEIGHT");
+    out.form = Destination::Form::Png;
+    out.path.resize(png + 4);
+    out.width = (*extent)[0];
+    out.height = (*extent)[1];
+  } else {
+    return err("--out: `" + out.path + "` is no .npy, .bin or .png file");
   }
-  return err("kernel `" + kernel.name + "` has no buffer `" + pair->first + "`");
+  return out;
+}
+
+Result<Unit> store_output(const artifact::Kernel& kernel, const LaunchOutcome& outcome, const Destination& to) {
+  const artifact::Param& param = kernel.params[to.param];
+  const std::vector<std::uint8_t>& bytes = outcome.arguments[to.param].bytes;
+  const auto count = static_cast<std::int64_t>(bytes.size()) / param.size;
+  const bool scalar = param.fields.size() == 1 && param.fields[0].path.empty();
+  // A record whose fields fill it with one type is stored with a second dimension; anything else as bytes.
+  const bool uniform = !param.fields.empty() && std::all_of(param.fields.begin(), param.fields.end(), [&](const artifact::Field& f) {
+    return f.type == param.fields[0].type;
+  }) && param.size == static_cast<std::int64_t>(param.fields.size()) * scalar_bytes(param.fields[0].type);
+  const Array array = scalar    ? Array{param.type, {count}, bytes}
+                      : uniform ? Array{param.fields[0].type, {count, static_cast<std::int64_t>(param.fields.size())}, bytes}
+                                : Array{"u8", {count, param.size}, bytes};
+  switch (to.form) {
+    case Destination::Form::Text: print_buffer(param, outcome.arguments[to.param], count); return Unit{};
+    case Destination::Form::Npy: return write_npy(to.path, array);
+    case Destination::Form::Raw: return write_raw(to.path, array);
+    case Destination::Form::Png: return write_png(to.path, array, to.width, to.height);
+  }
+  return Unit{};
 }
 
 int report_comparison(const artifact::Kernel& kernel, const std::string& left_name, const std::string& right_name,
@@ -232,17 +271,26 @@ int run_verb(std::vector<std::string> words) {
   const Result<const artifact::Kernel*> kernel = pick_kernel(*compilation.package, o.kernel);
   if (!kernel) return complain(kUsage, kernel.error().message);
   LaunchPlan plan;
-  Result<std::vector<ArgumentValue>> arguments = make_arguments(**kernel, o.arguments);
-  if (!arguments) return complain(kUsage, arguments.error().message);
+  std::vector<Destination> destinations;
+  for (const std::string& output : o.outputs) {
+    Result<Destination> to = parse_destination(**kernel, output);
+    if (!to) return complain(kUsage, to.error().message);
+    destinations.push_back(std::move(to).value());
+  }
+  Result<std::vector<ArgumentValue>, Complaint> arguments = make_arguments(**kernel, o.arguments);
+  if (!arguments) return complain(arguments.error().status, arguments.error().message);
   plan.arguments = std::move(arguments).value();
   const Result<std::array<std::int64_t, 3>> grid = make_grid(o, **kernel, plan.arguments);
   if (!grid) return complain(kUsage, grid.error().message);
   plan.grid = *grid;
   if (!o.shared.empty()) {
-    Result<std::vector<std::int64_t>> shared = parse_numbers(o.shared, ',', 64);
+    Result<std::vector<std::int64_t>> shared = parse_numbers("--shared", o.shared, ',', 64);
     if (!shared) return complain(kUsage, shared.error().message);
     plan.dynamic_shared = std::move(shared).value();
   }
+  if (plan.dynamic_shared.size() != (*kernel)->dynamic_shared.size())
+    return complain(kUsage, "kernel `" + (*kernel)->name + "` has " + std::to_string((*kernel)->dynamic_shared.size()) +
+                                " dynamic shared arrays, --shared gives " + std::to_string(plan.dynamic_shared.size()) + " lengths");
   plan.repeat = o.repeat;
 
   const Result<LaunchOutcome, RunFault> outcome = run_kernel(*compilation.output, o.device, **kernel, plan);
@@ -251,8 +299,8 @@ int run_verb(std::vector<std::string> words) {
     for (std::size_t i = 0; i < (*kernel)->params.size(); ++i)
       if ((*kernel)->params[i].is_buffer && (*kernel)->params[i].access != "in")
         print_buffer((*kernel)->params[i], outcome->arguments[i], kShownElements);
-  for (const std::string& output : o.outputs)
-    if (const Result<Unit> r = store_output(**kernel, *outcome, output); !r) return complain(kEnvironment, r.error().message);
+  for (const Destination& to : destinations)
+    if (const Result<Unit> r = store_output(**kernel, *outcome, to); !r) return complain(kEnvironment, r.error().message);
   if (o.time)
     std::cout << (*kernel)->name << " on " << o.device << " (" << outcome->variant << "): " << outcome->best_milliseconds << " ms, best of "
               << o.repeat << "\n";

@@ -173,6 +173,11 @@ int test_verb(std::vector<std::string> words) {
   int status = kDone;
   if (!parse(app, std::move(words), status)) return status;
   if (devices.empty()) devices.emplace_back("native");
+  for (const std::string& device : devices) {
+    if (const Result<std::vector<driver::Target>> target = driver::parse_targets(target_of(device)); !target)
+      return complain(kUsage, target.error().message);
+    if (const Result<Unit, RunFault> found = find_device(device); !found) return complain(kEnvironment, found.error().message);
+  }
   int passed = 0;
   int failed = 0;
   for (const std::string& input : compile.inputs) {
@@ -183,7 +188,10 @@ int test_verb(std::vector<std::string> words) {
     if (!request) return complain(kUsage, request.error().message);
     const driver::Compilation compilation = driver::compile(*request);
     show_diagnostics(compile, compilation);
-    if (!compilation.output) return exit_status(compilation);
+    if (!compilation.output) {
+      status = std::max(status, exit_status(compilation));  // the other files' tests run all the same
+      continue;
+    }
     for (const sema::TestInfo& test : compilation.tests) {
       if (test.name.find(filter) == std::string::npos) continue;
       for (const std::string& device : devices) {
@@ -200,7 +208,8 @@ int test_verb(std::vector<std::string> words) {
     }
   }
   std::cout << passed << " passed, " << failed << " failed\n";
-  return failed ? kInputErrors : kDone;
+  if (status == kDone && passed + failed == 0 && !filter.empty()) return complain(kUsage, "no test's name contains `" + filter + "`");
+  return std::max(status, failed ? kInputErrors : kDone);
 }
 
 }  // namespace sarek::tool

@@ -1,5 +1,7 @@
 #include "tools/sarekc/values.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -135,6 +137,32 @@ std::vector<std::uint8_t> any_value(const std::string& type, Random& random) {
   const std::array<std::uint64_t, 7> edges = {0, 1, top, top >> 1, (top >> 1) + 1, static_cast<std::uint64_t>(bits), 2};
   return low_bytes(edges[(draw / 3) % edges.size()], size);
 }
+
+/// Nothing when `c.low` and `c.high` are bounds of the type, in order; else what is wrong.
+std::string bounds_fault(const std::string& type, const Contents& c) {
+  if (c.low.empty() && c.high.empty()) return {};
+  if (type == "bool") return "bool takes no bounds";
+  const Result<std::vector<std::uint8_t>> low = parse_scalar(type, c.low);
+  if (!low) return low.error().message;
+  const Result<std::vector<std::uint8_t>> high = parse_scalar(type, c.high);
+  if (!high) return high.error().message;
+  if (is_float(type)) {
+    const double a = std::strtod(c.low.c_str(), nullptr);
+    const double b = std::strtod(c.high.c_str(), nullptr);
+    if (!std::isfinite(a) || !std::isfinite(b)) return "bounds are finite";
+    return a <= b ? "" : "the lower bound is above the upper";
+  }
+  // Two's complement with the sign bit turned orders signed numbers too.
+  std::uint64_t a = 0;
+  std::uint64_t b = 0;
+  std::memcpy(&a, low->data(), low->size());
+  std::memcpy(&b, high->data(), high->size());
+  const std::uint64_t turn = type.front() == 'i' ? std::uint64_t{1} << (scalar_bytes(type) * 8 - 1) : 0;
+  return (a ^ turn) <= (b ^ turn) ? "" : "the lower bound is above the upper";
+}
+
+/// More bytes than the machine has would bring it to its knees before it said no.
+std::int64_t memory_bytes() { return static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE); }
 
 Result<std::vector<std::uint8_t>> random_value(const std::string& type, const Contents& c, Random& random) {
   if (type == "bool") return std::vector<std::uint8_t>{static_cast<std::uint8_t>(random.next() & 1)};
@@ -313,7 +341,11 @@ Result<std::vector<std::uint8_t>> make_contents(const Contents& contents, const 
   if (contents.kind == Contents::Kind::List && !is_scalar)
     return err("a list can only fill a buffer of scalars, not of `" + element.type + "`");
   std::int64_t total = 0;
-  if (__builtin_mul_overflow(contents.count, element.size, &total)) return err("the buffer would be too large");
+  if (__builtin_mul_overflow(contents.count, element.size, &total) || total > memory_bytes())
+    return err("a buffer of " + std::to_string(contents.count) + " elements is larger than the memory of this machine");
+  if (contents.kind == Contents::Kind::Random)
+    for (const artifact::Field& field : element.fields)
+      if (const std::string fault = bounds_fault(field.type, contents); !fault.empty()) return err(fault);
   std::vector<std::uint8_t> out(static_cast<std::size_t>(total));
   if (contents.kind == Contents::Kind::Zeros) return out;
   Random random(contents.seed);
