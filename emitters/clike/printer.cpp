@@ -23,7 +23,9 @@ using ir::Type;
 
 constexpr std::size_t at(Type type) { return static_cast<std::size_t>(type); }
 
-constexpr std::string_view kOpaqueZero = "zero_z0";  // see negated()
+// See negated().
+constexpr std::string_view kOpaqueZero = "zero_z0";
+constexpr std::int64_t kLargeLiteral = std::int64_t{1} << 24;
 
 /// A fault of the compiler: a program that legalisation should not have let through. Caught in print_clike.
 struct Unprintable {
@@ -311,7 +313,26 @@ class KernelPrinter {
         return negated(g_.type(id), g_.source(other, 0));  // ~x + 1
     }
     const std::string wide = wrapping_type(g_.type(id));
-    return low_bits(g_.type(id), "(" + wide + ")" + operand(id, 0) + " " + std::string(operation) + " (" + wide + ")" + operand(id, 1));
+    const std::string left = "(" + wide + ")" + operand(id, 0);
+    const std::string right = " " + std::string(operation) + " (" + wide + ")" + operand(id, 1);
+    if (!is_believed_not_to_wrap(id)) return low_bits(g_.type(id), left + right);
+    const std::string hidden = opaque_zero(wide) + " + " + left;
+    return low_bits(g_.type(id), (op == Op::Mul ? "(" + hidden + ")" : hidden) + right);
+  }
+
+  /// Could a compiler find out that what is subtracted from is 0, so that this is a negation? Not when it was read from memory or is an
+  /// argument. And large literals: a small number of known range plus INT_MAX was extended to 64 bits as if it had stayed positive.
+  bool is_believed_not_to_wrap(NodeId id) const {
+    if (d_.opaque_zero.empty()) return false;
+    const Type type = g_.type(id);
+    const Op from = g_.op(g_.source(id, 0));
+    if (g_.op(id) == Op::Sub && (ir::is_signed(type) || type_bits(type) < 32) && from != Op::Load && from != Op::Param && from != Op::Special)
+      return true;
+    const auto is_large = [&](NodeId source) {
+      const std::optional<std::int64_t> literal = ir::integer_literal(g_, source);
+      return literal && (*literal >= kLargeLiteral || *literal <= -kLargeLiteral);
+    };
+    return ir::is_signed(type) && (is_large(g_.source(id, 0)) || is_large(g_.source(id, 1)));
   }
 
   bool is_literal(NodeId id, std::int64_t value) const {
@@ -323,12 +344,13 @@ class KernelPrinter {
   /// |x| is then never negative and -x never the most negative number. So the zero that x is taken from is one that it cannot see through.
   std::string negated(Type type, NodeId x) {
     const std::string wide = wrapping_type(type);
-    std::string zero = "0u";
-    if (!d_.opaque_zero.empty()) {
-      uses_opaque_zero_ = true;
-      zero = "(" + wide + ")" + std::string(kOpaqueZero);
-    }
-    return low_bits(type, zero + " - (" + wide + ")" + name(x));
+    return low_bits(type, opaque_zero(wide) + " - (" + wide + ")" + name(x));
+  }
+
+  std::string opaque_zero(const std::string& type) {
+    if (d_.opaque_zero.empty()) return "0u";
+    uses_opaque_zero_ = true;
+    return "(" + type + ")" + std::string(kOpaqueZero);
   }
 
   std::string bitwise(NodeId id, std::string_view operation) {

@@ -130,7 +130,18 @@ TEST_CASE("no compiler can read a negation, however it is written") {
     CHECK(has(formula(Type::I64, f), "(long)((ulong)zero_z0 - (ulong)x_a0)"));
     CHECK(has(formula(Type::I16, f), "as_short((ushort)((uint)zero_z0 - (uint)x_a0))"));
   }
+  // What is read from an argument cannot turn out to be 0, what is computed can.
   CHECK(!has(formula(Type::I32, Op::Sub), "zero_z0"));
+  CHECK(has(formula(Type::I16, [](ProgramBuilder& b, NodeId x, NodeId y) { return b.op(Op::Sub, {b.op(Op::Cmod, {y, x}), y}); }),
+            "as_short((ushort)((uint)zero_z0 + (uint)v"));
+  // Nor may it find out that a sum cannot wrap.
+  const auto with_literal = [](Op op, std::int64_t value) {
+    return [=](ProgramBuilder& b, NodeId x, NodeId) { return b.op(op, {x, b.int_constant(b.graph().type(x), value)}); };
+  };
+  CHECK(has(formula(Type::I32, with_literal(Op::Add, INT32_MAX)), "(int)((uint)zero_z0 + (uint)x_a0 + (uint)2147483647)"));
+  CHECK(has(formula(Type::I32, with_literal(Op::Mul, 1 << 30)), "(int)(((uint)zero_z0 + (uint)x_a0) * (uint)1073741824)"));
+  CHECK(!has(formula(Type::I32, with_literal(Op::Add, 1000)), "zero_z0"));
+  CHECK(!has(formula(Type::U32, with_literal(Op::Add, INT32_MAX)), "zero_z0"));
 }
 
 TEST_CASE("small types stay small after C's promotions") {
