@@ -37,7 +37,10 @@ struct Strided {
 class Counter {
  public:
   explicit Counter(Program program)
-      : structure_(structure_of(program).value_or(Structure{})), rw_(std::move(program)), graph_(rw_.graph()), bounds_(graph_, &rw_.program()) {
+      : structure_(structure_of(program).value_or(Structure{})),
+        rw_(std::move(program)),
+        graph_(rw_.graph()),
+        bounds_(graph_, &rw_.program()) {
     position_.assign(graph_.size(), 0);
     const std::vector<NodeId>& body = rw_.body();
     uses_.resize(graph_.size());

@@ -326,7 +326,8 @@ class KernelPrinter {
     if (d_.opaque_zero.empty()) return false;
     const Type type = g_.type(id);
     const Op from = g_.op(g_.source(id, 0));
-    if (g_.op(id) == Op::Sub && (ir::is_signed(type) || type_bits(type) < 32) && from != Op::Load && from != Op::Param && from != Op::Special)
+    if (g_.op(id) == Op::Sub && (ir::is_signed(type) || type_bits(type) < 32) && from != Op::Load && from != Op::Param &&
+        from != Op::Special)
       return true;
     const auto is_large = [&](NodeId source) {
       const std::optional<std::int64_t> literal = ir::integer_literal(g_, source);

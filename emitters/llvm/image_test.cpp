@@ -100,6 +100,32 @@ TEST_CASE("assembly and IR name the kernel; products and sums stay apart") {
   CHECK(std::string(bytes.begin(), bytes.end()).find("void @apart(") != std::string::npos);
 }
 
+TEST_CASE("masks of a divergent loop are words where there are no mask registers: nothing packs them into bytes") {
+  ProgramBuilder b("escape", {64, 1, 1});
+  const NodeId x = b.buffer_param("x", Type::F32, Access::In);
+  const NodeId steps = b.buffer_param("steps", Type::I32, Access::Out);
+  const NodeId i = b.global_id(0);
+  const NodeId z = b.reg("z", Type::F32), n = b.reg("n", Type::I32);
+  b.set(z, b.load(x, i));
+  const NodeId loop = b.begin_loop();
+  const NodeId v = b.get(z), count = b.get(n);
+  const NodeId again =
+      b.op(Op::And, {b.op(Op::Cmplt, {count, b.i32(100)}), b.op(Op::Cmplt, {v, b.constant(Type::F32, ConstValue::of_float(4.0))})});
+  const NodeId inside = b.begin_if(again);
+  b.set(z, b.op(Op::Mul, {v, v}));
+  b.set(n, b.op(Op::Add, {count, b.i32(1)}));
+  b.end_if(inside);
+  b.end_loop(loop, again);
+  b.store(steps, i, b.get(n));
+  const Program p = b.finish();
+  for (const NativeLevel level : {NativeLevel::Sse42, NativeLevel::Avx2}) {
+    const std::vector<std::uint8_t> bytes = text(p, level, NativeText::Asm);
+    const std::string assembly(bytes.begin(), bytes.end());
+    CHECK(assembly.find("packs") == std::string::npos);
+    CHECK(assembly.find("ptest") != std::string::npos);
+  }
+}
+
 TEST_CASE("AArch64 assembly assembles to the emitted object's instructions") {
   if (std::system("clang-19 --version > /dev/null 2>&1") != 0) SKIP("clang-19 is not here");
   const Program p = tempting(true);

@@ -1,6 +1,5 @@
 #include "emitters/llvm/targets.h"
 
-#include <llvm/ADT/DenseMap.h>
 #include <llvm/Analysis/TargetTransformInfo.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Instructions.h>
@@ -20,6 +19,7 @@
 #include <mutex>
 
 #include "emitters/llvm/kernel_emitter.h"
+#include "emitters/llvm/widen_masks.h"
 
 namespace sarek::emit {
 
@@ -63,66 +63,6 @@ const llvm::Target* find_target(const char* triple) {
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, why);
   if (!target) throw EmitFault("LLVM lacks the target " + std::string(triple) + ": " + why);
   return target;
-}
-
-/// Without mask registers, code generation carries a vector of bits from one basic block to another as bytes and packs and unpacks it at
-/// each use. Carried as words of all ones or zeros instead, masks are what blends and masked accesses read. Runs last: the optimiser would
-/// undo it.
-void widen_masks_between_blocks(llvm::Function& function) {
-  const auto is_mask = [](const llvm::Value* v) {
-    const auto* type = llvm::dyn_cast<llvm::FixedVectorType>(v->getType());
-    return type && type->getNumElements() > 1 && type->getElementType()->isIntegerTy(1);
-  };
-  std::vector<llvm::Instruction*> masks;
-  for (llvm::BasicBlock& block : function)
-    for (llvm::Instruction& i : block) {
-      if (!is_mask(&i)) continue;
-      bool leaves = llvm::isa<llvm::PHINode>(i);
-      for (const llvm::User* user : i.users())
-        leaves |= llvm::isa<llvm::PHINode>(user) || llvm::cast<llvm::Instruction>(user)->getParent() != &block;
-      if (leaves) masks.push_back(&i);
-    }
-  llvm::DenseMap<llvm::Value*, llvm::Value*> wide;
-  const auto words = [&](llvm::Value* v) {
-    return llvm::cast<llvm::VectorType>(v->getType())->getWithNewType(llvm::Type::getInt32Ty(function.getContext()));
-  };
-  for (llvm::Instruction* i : masks) {
-    if (auto* phi = llvm::dyn_cast<llvm::PHINode>(i)) {
-      wide[i] = llvm::PHINode::Create(words(i), phi->getNumIncomingValues(), "mask", phi->getIterator());
-    } else {
-      llvm::IRBuilder<> after(i->getParent(), std::next(i->getIterator()));
-      wide[i] = after.CreateSExt(i, words(i), "mask");
-    }
-  }
-  for (llvm::Instruction* i : masks) {
-    auto* phi = llvm::dyn_cast<llvm::PHINode>(i);
-    if (phi) {
-      auto* carrier = llvm::cast<llvm::PHINode>(wide[i]);
-      for (unsigned k = 0; k < phi->getNumIncomingValues(); ++k) {
-        llvm::Value* in = phi->getIncomingValue(k);
-        llvm::Value* word =
-            llvm::isa<llvm::Constant>(in) ? llvm::IRBuilder<>(function.getContext()).CreateSExt(in, words(in)) : wide.lookup(in);
-        carrier->addIncoming(word, phi->getIncomingBlock(k));
-      }
-    }
-    llvm::DenseMap<llvm::BasicBlock*, llvm::Value*> narrow;  // one comparison a block
-    for (llvm::Use& use : llvm::make_early_inc_range(i->uses())) {
-      auto* user = llvm::cast<llvm::Instruction>(use.getUser());
-      if (llvm::isa<llvm::PHINode>(user)) continue;  // has its own carrier
-      if (user == wide[i] || (!phi && user->getParent() == i->getParent())) continue;
-      llvm::Value*& mask = narrow[user->getParent()];
-      if (!mask) {
-        llvm::IRBuilder<> start(user->getParent(), user->getParent()->getFirstInsertionPt());
-        mask = start.CreateICmpSLT(wide[i], llvm::Constant::getNullValue(wide[i]->getType()));
-      }
-      use.set(mask);
-    }
-  }
-  for (llvm::Instruction* i : masks)
-    if (llvm::isa<llvm::PHINode>(i)) {
-      i->replaceAllUsesWith(llvm::PoisonValue::get(i->getType()));  // only other such nodes use it still
-      i->eraseFromParent();
-    }
 }
 
 }  // namespace
@@ -179,7 +119,7 @@ void run_passes(llvm::Module& module, llvm::TargetMachine& machine, NativeLevel 
   for (llvm::Function& f : module) {
     if (f.isDeclaration()) continue;
     list.run(f, functions);
-    if (level != NativeLevel::Avx512) widen_masks_between_blocks(f);
+    if (level != NativeLevel::Avx512) widen_masks(f);
   }
 }
 
