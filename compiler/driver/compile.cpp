@@ -106,10 +106,10 @@ class Compiler {
     options.store = policy_.store.get();
     options.on_decision = [this](const policy::Record& record, SourceRange range) { add_decision(out_, record, range); };
     options.stop_after = request_.stop_after;
-    if (!request_.dump_after.empty())
-      options.after_pass = [this](std::string_view pass, const ir::Program& program) {
-        if (pass == request_.dump_after) out_.dump += ir::print(program);
-      };
+    options.after_pass = [this](std::string_view pass, const ir::Program& program) {
+      if (pass == request_.dump_after) out_.dump += ir::print(program);
+      if (pass == request_.stop_after) stopped_ = true;
+    };
     options.time_sink = [this](std::string_view pass, std::chrono::nanoseconds took) {
       const double ms = std::chrono::duration<double, std::milli>(took).count();
       const auto found = std::find_if(pass_times_.begin(), pass_times_.end(), [&](const StepTime& t) { return t.name == pass; });
@@ -143,8 +143,14 @@ class Compiler {
       time("prove accesses", [&] {
         for (const ir::Program& p : optimised) add_unproven(p);
       });
-    const bool stopped = !request_.stop_after.empty();
-    if (request_.emit == Emit::Ir || stopped) {
+    if (!request_.stop_after.empty() && !stopped_) {
+      // The pass is one of those that prepare a program for a target, if it runs at all: for the first one named.
+      std::vector<ir::Program> lowered;
+      time("lower", [&] { lowered = lower_for_first_target(optimised, options); });
+      if (out_.diagnostics.has_errors()) return;
+      if (stopped_) optimised = std::move(lowered);
+    }
+    if (request_.emit == Emit::Ir || !request_.stop_after.empty()) {
       emit_ir(optimised);
       return;
     }
@@ -202,6 +208,22 @@ class Compiler {
       case TargetKind::Native: return compile_native(target, optimised, options, package);
       case TargetKind::Opencl: return compile_opencl(optimised, options, package);
     }
+  }
+
+  std::vector<ir::Program> lower_for_first_target(const std::vector<ir::Program>& programs, const passes::PipelineOptions& options) {
+    const Target target = request_.targets.empty() ? Target{TargetKind::Native, ""} : request_.targets.front();
+    if (target.kind == TargetKind::Interp) return programs;
+    if (target.kind == TargetKind::Opencl) return legalise_all(programs, emit::opencl_dialect().capabilities, options);
+    const Result<const NativeBackend*> backend = native_backend();
+    if (backend) return legalise_all(programs, (*backend)->capabilities(text_level(target)), options);
+    out_.diagnostics.report(DiagnosticKind::ToolMissing, {}, backend.error().message);
+    return {};
+  }
+
+  /// Text is of one level: the one asked for, or AVX2, which most CPUs of today have.
+  static std::string text_level(const Target& target) {
+    const std::vector<std::string> levels = native_levels(target.level);
+    return levels.size() > 1 ? "avx2" : levels.front();
   }
 
   /// The oracle runs the program as it was lowered: no pass stands between the source and its meaning.
@@ -287,6 +309,7 @@ class Compiler {
     emit::PrintOptions print;
     print.line_directives = request_.debug_info;
     print.sources = &out_.sources;
+    print.checked = request_.checked;
     const Result<emit::PrintedModule> printed = emit::print_clike(dialect, list, print);
     if (!printed) return fail_internally(printed.error().message);
     if (request_.emit == Emit::Source) text_ += printed->text;
@@ -298,6 +321,8 @@ class Compiler {
       v.entry_name = printed->kernels[i].entry;
       v.requires_ = printed->kernels[i].requires_;
       v.shared_bytes = printed->kernels[i].shared_bytes;
+      for (const emit::CheckSite& site : printed->kernels[i].sites)
+        v.fault_sites.push_back(describe_site(site.kind, site.detail, site.range, &out_.sources));
       if (under_policy) add_grants(v, ready[i].name, dialect.capabilities.generator);
       package.kernels[indices[i]].variants.push_back(std::move(v));
     }
@@ -311,8 +336,7 @@ class Compiler {
       return;
     }
     const bool as_text = request_.emit == Emit::Asm || request_.emit == Emit::LlvmIr || request_.emit == Emit::Object;
-    // Text is of one level: the one asked for, or AVX2, which most CPUs of today have.
-    const std::string level = as_text && target.level.empty() && native_levels("").size() > 1 ? "avx2" : target.level;
+    const std::string level = as_text ? text_level(target) : target.level;
     std::vector<NativeJob> jobs;
     std::vector<std::vector<std::size_t>> kernels;  // per job: which of the package's
     std::size_t under_policy = 0;                   // jobs before this one were made under the policy, the others are exact
@@ -379,6 +403,7 @@ class Compiler {
   std::unique_ptr<policy::Store> exact_store_;
   std::vector<StepTime> pass_times_;
   std::string text_;
+  bool stopped_ = false;  // the pass of --stop-after has run
 };
 
 }  // namespace

@@ -31,6 +31,16 @@ std::string access_text(ir::Access access) {
   return {};
 }
 
+artifact::FaultSite describe_site(const std::string& kind, const std::string& detail, SourceRange range, const SourceManager* sources) {
+  artifact::FaultSite site{kind, detail, "", 0, 0};
+  if (!range || !sources) return site;
+  const LineColumn at = sources->line_column(range.file, range.begin);
+  site.file = base_name(sources->name(range.file));
+  site.line = static_cast<int>(at.line);
+  site.column = static_cast<int>(at.column);
+  return site;
+}
+
 artifact::Kernel describe_kernel(const ir::Program& program, const SourceManager& sources, bool checked) {
   artifact::Kernel k;
   k.name = program.name;

@@ -9,6 +9,8 @@
 #include <mutex>
 #include <thread>
 
+#include "compiler/driver/describe.h"
+
 namespace sarek::driver {
 namespace {
 
@@ -59,17 +61,8 @@ artifact::Variant variant_of(const emit::NativeKernel& kernel, const std::string
   v.entry = kernel.entry;
   v.shared_bytes = kernel.shared_bytes;
   v.scratch_bytes = kernel.scratch_bytes;
-  for (const emit::NativeFaultSite& site : kernel.fault_sites) {
-    artifact::FaultSite out{site.kind, site.detail, "", 0, 0};
-    if (site.range && sources) {
-      const LineColumn at = sources->line_column(site.range.file, site.range.begin);
-      const std::string& name = sources->name(site.range.file);
-      out.file = name.substr(name.find_last_of('/') + 1);
-      out.line = static_cast<int>(at.line);
-      out.column = static_cast<int>(at.column);
-    }
-    v.fault_sites.push_back(std::move(out));
-  }
+  for (const emit::NativeFaultSite& site : kernel.fault_sites)
+    v.fault_sites.push_back(describe_site(site.kind, site.detail, site.range, sources));
   return v;
 }
 

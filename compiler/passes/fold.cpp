@@ -127,7 +127,8 @@ class Folder {
     const auto* ins = std::get_if<InsArg>(&arg);
     const std::optional<std::uint64_t> result =
         op == Op::Ins ? ir::evaluate(ins->code, type, source_types, operands) : ir::evaluate(op, type, source_types, operands);
-    const std::optional<ConstValue> v = result ? value_of(*result, type) : std::nullopt;
+    // The host chooses the sign of a NaN that it makes; what is compiled must not depend on it.
+    const std::optional<ConstValue> v = result ? value_of(ir::canonical_nan(type, *result), type) : std::nullopt;
     return v ? rw_.constant(type, *v) : NodeId{};
   }
 

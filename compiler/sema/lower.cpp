@@ -164,7 +164,7 @@ void Lowerer::declare_params(const Kernel& kernel, Frame& frame) {
 // --- indexes ---------------------------------------------------------------------------------------------------------------------
 
 NodeId Lowerer::bits(ir::Type type, std::uint64_t value) {
-  const std::optional<ir::ConstValue> v = ir::value_of(value, type);
+  const std::optional<ir::ConstValue> v = ir::value_of(ir::canonical_nan(type, value), type);  // the host chooses a NaN's sign
   return b_.constant(type, v.value_or(ir::ConstValue::of_int(0)));
 }
 

@@ -27,7 +27,8 @@ struct Dialect {
   std::string_view fence_device;  // statement
   std::string_view local_id;      // {0} is the axis number
   std::string_view group_id;
-  std::string_view opaque_zero;  // u32, 0 in every launch, and no compiler can tell; empty: negations are compiled as they are written
+  std::string_view fault_helpers;  // functions sarek_fault and sarek_bytes of checked kernels; empty: the language has no checked mode
+  std::string_view opaque_zero;    // u32, 0 in every launch, and no compiler can tell; empty: negations are compiled as they are written
   std::string_view infinity_f32, infinity_f64;
   std::string_view bitcast;        // {T} target type, {0} operand; between types of one width that are not both integers
   std::string_view extension_f64;  // line that switches doubles on; empty when none is needed

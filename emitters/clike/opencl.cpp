@@ -4,6 +4,29 @@
 namespace sarek::emit {
 namespace {
 
+// The words are those of runtime/artifact/fault_record.h. A thread reports its first fault only.
+constexpr std::string_view kFaultHelpers =
+    R"(void sarek_fault(volatile __global uint* faults, int* faulted, uint site, long value, long limit) {
+  if (*faulted) return;
+  *faulted = 1;
+  const uint number = atomic_inc(&faults[0]);
+  if (number >= faults[1]) return;
+  volatile __global uint* record = faults + faults[2] + 8u * number;
+  const ulong block = ((ulong)get_group_id(2) * get_num_groups(1) + get_group_id(1)) * get_num_groups(0) + get_group_id(0);
+  record[0] = site;
+  record[1] = (uint)((get_local_id(2) * get_local_size(1) + get_local_id(1)) * get_local_size(0) + get_local_id(0));
+  record[2] = (uint)block;
+  record[3] = (uint)(block >> 32);
+  record[4] = (uint)value;
+  record[5] = (uint)(value >> 32);
+  record[6] = (uint)limit;
+  record[7] = (uint)(limit >> 32);
+}
+ulong sarek_bytes(volatile __global uint* faults, uint slot) {
+  return faults[3u + 2u * slot] | (ulong)faults[4u + 2u * slot] << 32;
+}
+)";
+
 constexpr std::size_t at(ir::Type type) { return static_cast<std::size_t>(type); }
 
 Dialect make() {
@@ -23,6 +46,7 @@ Dialect make() {
   d.fence_device = "mem_fence(CLK_GLOBAL_MEM_FENCE | CLK_LOCAL_MEM_FENCE);";
   d.local_id = "(int)get_local_id({0})";
   d.group_id = "(int)get_group_id({0})";
+  d.fault_helpers = kFaultHelpers;
   d.opaque_zero = "(uint)get_global_offset(0)";  // the runtime launches without an offset
   d.infinity_f32 = "INFINITY";
   d.infinity_f64 = "(double)INFINITY";

@@ -1,3 +1,4 @@
+// length: one switch over operations and the helpers of its cases, which share the names, the text and the requirements of one kernel.
 #include "emitters/clike/printer.h"
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <map>
 #include <set>
 
+#include "compiler/spec/proof.h"
 #include "compiler/support/numeric.h"
 
 namespace sarek::emit {
@@ -25,6 +27,8 @@ constexpr std::size_t at(Type type) { return static_cast<std::size_t>(type); }
 
 // See negated().
 constexpr std::string_view kOpaqueZero = "zero_z0";
+// Of checked kernels: the record of faults, and whether this thread met one.
+constexpr std::string_view kFaults = "faults_f0", kFaulted = "faulted_f1";
 constexpr std::int64_t kLargeLiteral = std::int64_t{1} << 24;
 
 /// A fault of the compiler: a program that legalisation should not have let through. Caught in print_clike.
@@ -70,8 +74,10 @@ class KernelPrinter {
         fill(d_.kernel_head,
              {{"{X}", std::to_string(p_.block[0])}, {"{Y}", std::to_string(p_.block[1])}, {"{Z}", std::to_string(p_.block[2])}}));
     head += result_.entry + "(" + arguments() + ") {\n";
-    for (const NodeId id : p_.body) statement(id);
+    if (options_.checked) prepare_checks();
+    for (std::size_t at = 0; at < p_.body.size(); ++at) statement(p_.body[at], at);
     out += head;
+    if (options_.checked) out += "  int " + std::string(kFaulted) + " = 0;\n";
     if (uses_opaque_zero_)
       out += "  const " + std::string(d_.value_types[at(Type::U32)]) + " " + std::string(kOpaqueZero) + " = " +
              std::string(d_.opaque_zero) + ";\n";
@@ -132,6 +138,8 @@ class KernelPrinter {
       if (buffer) names_[buffer.index()] = name;
       add(std::string(d_.local_space) + " " + std::string(memory_type(type)) + "* " + name);
     }
+    if (options_.checked)
+      add("volatile " + std::string(d_.global_space) + " " + std::string(value_type(Type::U32)) + "* " + std::string(kFaults));
     return list;
   }
 
@@ -549,8 +557,14 @@ class KernelPrinter {
   void instruction(NodeId id) {
     const auto& a = *g_.arg_as<ir::InsArg>(id);
     switch (ins_info(a.code).kind) {
-      case ir::InsKind::Atomic: define(id, atomic(id, a)); return;
-      case ir::InsKind::Trap: return;  // only checked artifacts report; this emitter has none yet
+      case ir::InsKind::Atomic: {
+        const std::string inside = check_bounds(id, g_.source(id, 0), {});
+        const std::string text = atomic(id, a);
+        return define(id, inside.empty() ? text : inside + " ? " + text + " : " + zero(g_.type(id)));
+      }
+      case ir::InsKind::Trap:
+        if (options_.checked) report("if (" + operand(id, 0) + ") ", fault_site("trap", a.text, id), "0", "0");
+        return;
       case ir::InsKind::Warp: throw Unprintable{std::string(ins_info(a.code).name) + " in " + std::string(d_.language)};
       case ir::InsKind::Sync:
         if (a.code == Ins::WarpBarrier) throw Unprintable{"warp_barrier in " + std::string(d_.language)};
@@ -593,15 +607,90 @@ class KernelPrinter {
   }
 
   void load(NodeId id) {
-    if (g_.sources(id).size() == 1) return define(id, loaded(id));
+    const bool gated = g_.sources(id).size() > 1;
+    const std::string inside = check_bounds(id, g_.source(id, 0), gated ? operand(id, 2) : std::string());
     // C evaluates only the side that is taken.
-    define(id, operand(id, 2) + " ? " + loaded(id) + " : " + operand(id, 1));
+    const std::string value = inside.empty() ? loaded(id) : "(" + inside + " ? " + loaded(id) + " : " + zero(g_.type(id)) + ")";
+    define(id, gated ? operand(id, 2) + " ? " + value + " : " + operand(id, 1) : value);
   }
 
   void store(NodeId id) {
     const NodeId index = g_.source(id, 0);
-    const std::string text = place(index) + " = " + stored(g_.source(id, 1), index) + ";";
-    line(g_.sources(id).size() == 3 ? "if (" + operand(id, 2) + ") " + text : text);
+    const bool gated = g_.sources(id).size() == 3;
+    const std::string inside = check_bounds(id, index, gated ? operand(id, 2) : std::string());
+    const std::string condition = gated && !inside.empty() ? operand(id, 2) + " && " + inside : gated ? operand(id, 2) : inside;
+    line((condition.empty() ? std::string() : "if (" + condition + ") ") + place(index) + " = " + stored(g_.source(id, 1), index) + ";");
+  }
+
+  // --- checks ---------------------------------------------------------------------------------------------------------------
+
+  void prepare_checks() {
+    if (d_.fault_helpers.empty()) throw Unprintable{"checked mode in " + std::string(d_.language)};
+    helpers_.insert(std::string(d_.fault_helpers));
+    unproven_.assign(g_.size(), false);
+    for (const spec::AccessProof& proof : spec::prove_in_bounds(p_)) unproven_[proof.access.index()] = !proof.proven;
+    // Loops in which threads wait for each other may not be left early.
+    std::vector<std::size_t> open;
+    waits_.assign(p_.body.size(), false);
+    for (std::size_t at = 0; at < p_.body.size(); ++at) {
+      const Op op = g_.op(p_.body[at]);
+      if (op == Op::Range || op == Op::If) open.push_back(at);
+      if (op == Op::Barrier)
+        for (const std::size_t around : open) waits_[around] = true;
+      if ((op == Op::End || op == Op::Backedge || op == Op::Endif) && !open.empty()) {
+        waits_[at] = waits_[open.back()];
+        open.pop_back();
+      }
+    }
+  }
+
+  /// The number of a place that reports; copies of one statement share it.
+  std::size_t fault_site(const std::string& kind, const std::string& detail, NodeId id) {
+    const SourceRange range = g_.range(id);
+    std::vector<CheckSite>& sites = result_.sites;
+    for (std::size_t i = 0; i < sites.size(); ++i)
+      if (sites[i].kind == kind && sites[i].detail == detail && sites[i].range == range) return i + 1;
+    sites.push_back({kind, detail, range});
+    return sites.size();
+  }
+
+  void report(const std::string& condition, std::size_t site, const std::string& value, const std::string& limit) {
+    line(condition + "sarek_fault(" + std::string(kFaults) + ", &" + std::string(kFaulted) + ", " + std::to_string(site) + ", " + value +
+         ", " + limit + ");");
+  }
+
+  /// Cells of the storage, as an unsigned 64-bit expression, and how many of them are one element as the user counts.
+  std::string storage_length(NodeId storage, std::int64_t& cells_per_element) {
+    const auto& a = *g_.arg_as<ir::ParamArg>(storage);
+    const std::string wide = "(" + std::string(value_type(Type::U64)) + ")";
+    cells_per_element = 1;
+    if (a.size) return wide + std::to_string(*a.size);
+    if (g_.op(storage) == Op::Buffer) {
+      for (std::size_t s = 0; s < p_.slots.size(); ++s)
+        if (p_.slots[s].kind == ir::Slot::Kind::SharedLength && p_.slots[s].of_slot == a.slot) return wide + slot_names_[s];
+      throw Unprintable{"storage `" + a.name + "` without a length"};
+    }
+    const ir::Slot& slot = p_.slots[static_cast<std::size_t>(a.slot)];
+    const std::int64_t cell = ir::type_bytes(a.type);
+    if (slot.param >= 0) cells_per_element = std::max<std::int64_t>(1, p_.params[static_cast<std::size_t>(slot.param)].element.size / cell);
+    return "sarek_bytes(" + std::string(kFaults) + ", " + std::to_string(a.slot) + ") / " + std::to_string(cell);
+  }
+
+  /// Prints the question whether an access stays inside of its storage, and the report where it does not. Gives the name of the answer;
+  /// none for an access that is proven or not checked. `gate`: the access happens only where this holds.
+  std::string check_bounds(NodeId access, NodeId index, const std::string& gate) {
+    if (!options_.checked || !unproven_[access.index()]) return {};
+    const NodeId storage = g_.source(index, 0);
+    std::int64_t cells = 1;
+    const std::string u64(value_type(Type::U64)), i64(value_type(Type::I64));
+    const std::string number = std::to_string(next_value_++), length = "length" + number, at = "at" + number, inside = "inside" + number;
+    line("const " + i64 + " " + at + " = (" + i64 + ")" + operand(index, 1) + ";");
+    line("const " + u64 + " " + length + " = " + storage_length(storage, cells) + ";");
+    line("const " + std::string(value_type(Type::Bool)) + " " + inside + " = (" + u64 + ")" + at + " < " + length + ";");
+    const std::string per = cells > 1 ? " / " + std::to_string(cells) : "";
+    report("if (" + (gate.empty() ? "" : gate + " && ") + "!" + inside + ") ",
+           fault_site("bounds", g_.arg_as<ir::ParamArg>(storage)->name, access), at + per, "(" + i64 + ")" + length + per);
+    return inside;
   }
 
   void open_range(NodeId id) {
@@ -620,7 +709,7 @@ class KernelPrinter {
     line("}");
   }
 
-  void statement(NodeId id) {
+  void statement(NodeId id, std::size_t at) {
     position(id);
     if (g_.op(id) == Op::Const || g_.op(id) == Op::Index) return;
     if (const std::optional<ir::ConstValue> v = ir::literal(g_, id)) {
@@ -669,7 +758,9 @@ class KernelPrinter {
         line("if (" + operand(id, 0) + ") {");
         ++depth_;
         return;
-      case Op::Backedge: line("if (!" + operand(id, 2) + ") break;"); return close();
+      case Op::Backedge:
+        line("if (!" + operand(id, 2) + (options_.checked && !waits_[at] ? " || " + std::string(kFaulted) : "") + ") break;");
+        return close();
       case Op::End:
       case Op::Endif: return close();
       case Op::Ins: return instruction(id);
@@ -723,6 +814,8 @@ class KernelPrinter {
   PrintedKernel result_;
   std::set<std::string> requires_;
   bool uses_opaque_zero_ = false;
+  std::vector<bool> unproven_;      // by node, of accesses; checked kernels
+  std::vector<bool> waits_;         // by position: the loop or branch that begins or ends here has a barrier inside
   std::vector<std::string> names_;  // by node index
   std::vector<std::string> slot_names_;
   std::vector<Type> slot_types_;

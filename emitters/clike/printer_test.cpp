@@ -389,3 +389,34 @@ TEST_CASE("a program that was not legalised is refused by name, never printed wr
   small.ins(Ins::AtomicAdd, Type::U8, {small.index(bytes, small.i32(0)), small.int_constant(Type::U8, 1)});
   CHECK(fault(small.finish()) == "kernel `broken` was not legalised: an atomic on u8");
 }
+
+TEST_CASE("a checked kernel asks before every access that nothing proves, and leaves loops after a fault where nobody waits") {
+  ProgramBuilder b("checked", {64, 1, 1});
+  const NodeId x = b.buffer_param("x", Type::I32, Access::In);
+  const NodeId y = b.buffer_param("y", Type::I32, Access::InOut);
+  const NodeId i = b.reg("i", Type::I32);
+  const NodeId loop = b.begin_loop();
+  const NodeId at = b.get(i);
+  const NodeId more = b.op(Op::Cmpne, {b.load(x, at), b.i32(7)});
+  b.set(i, b.op(Op::Add, {at, b.i32(1)}));
+  b.end_loop(loop, more);
+  const NodeId inside = b.begin_if(b.op(Op::Cmplt, {b.global_id(0), b.length(b.slot_of(y))}));
+  b.store(y, b.global_id(0), b.get(i));
+  b.end_if(inside);
+  const ir::Program program = b.finish();
+  const ir::Program* list[] = {&program};
+  emit::PrintOptions options;
+  const auto plain = emit::print_clike(emit::opencl_dialect(), list, options);
+  REQUIRE(plain);
+  CHECK(!has(plain->text, "fault"));
+  options.checked = true;
+  const auto checked = emit::print_clike(emit::opencl_dialect(), list, options);
+  REQUIRE(checked);
+  CHECK(has(checked->text, "volatile __global uint* faults_f0) {\n  int faulted_f1 = 0;\n"));
+  CHECK(has(checked->text, "= sarek_bytes(faults_f0, 0) / 4;"));
+  CHECK(has(checked->text, "sarek_fault(faults_f0, &faulted_f1, 1, at"));
+  CHECK(has(checked->text, " || faulted_f1) break;"));
+  REQUIRE(checked->kernels[0].sites.size() == 1);  // the store stands behind a test of the length
+  CHECK(checked->kernels[0].sites[0].kind == "bounds");
+  CHECK(checked->kernels[0].sites[0].detail == "x");
+}

@@ -112,8 +112,6 @@ class KernelEmitter {
   Value* mul_high(Value* x, Value* y, ir::Type type);
   Value* round_half_away(Value* x);
   Value* bits_of_float(Value* x);
-  /// Does the program hold a value of f16?
-  bool uses_half();
   Value* integer_of_float(Value* x, ir::Type float_type);
   Lanes combine_affine(ir::NodeId id);
 
@@ -236,8 +234,7 @@ class KernelEmitter {
   std::int64_t scratch_bytes_ = 0;
   std::int64_t stack_bytes_ = 0;
   std::vector<NativeFaultSite> fault_sites_;
-  std::optional<bool> uses_half_;  // once asked
-  Value* nowhere_ = nullptr;       // what lanes that are off write to
+  Value* nowhere_ = nullptr;  // what lanes that are off write to
   llvm::BasicBlock* fault_block_ = nullptr;
   llvm::PHINode* fault_phi_[4] = {};  // site, thread, value, limit
 };

@@ -362,14 +362,6 @@ KernelEmitter::Value* KernelEmitter::min_max_of(NodeId id, bool max, bool as_vec
   return min_max(operand(x, as_vector), operand(y, as_vector), max, type(id), value ? &*value : nullptr);
 }
 
-bool KernelEmitter::uses_half() {
-  if (!uses_half_) {
-    uses_half_ = false;
-    for (const NodeId id : program_.body) uses_half_ = *uses_half_ || graph().type(id) == Type::F16;
-  }
-  return *uses_half_;
-}
-
 /// The contract's min and max: the number when one operand is NaN, -0 below +0.
 KernelEmitter::Value* KernelEmitter::min_max(Value* x, Value* y, bool max, Type type, const ConstValue* literal_y) {
   if (!is_float(type)) {
@@ -380,11 +372,6 @@ KernelEmitter::Value* KernelEmitter::min_max(Value* x, Value* y, bool max, Type 
   }
   if (type != Type::F32 && type != Type::F64)
     throw EmitFault("kernel `" + program_.name + "`: minimum of a narrow float should have been widened");
-  // Where values came from f16, LLVM would narrow the select to f16 and call the library for it: a fence hides where they came from.
-  if (uses_half()) {
-    x = b_.CreateUnaryIntrinsic(llvm::Intrinsic::arithmetic_fence, x);
-    if (!literal_y) y = b_.CreateUnaryIntrinsic(llvm::Intrinsic::arithmetic_fence, y);
-  }
   // One machine instruction on x86: y when the operands are equal or one is NaN.
   Value* chosen = b_.CreateSelect(max ? b_.CreateFCmpOGT(x, y) : b_.CreateFCmpOLT(x, y), x, y);
   if (literal_y && literal_y->kind == ConstValue::Kind::Float && literal_y->number == literal_y->number) {
@@ -463,8 +450,11 @@ KernelEmitter::Value* KernelEmitter::convert(Value* x, Type from, Type to) {
     const bool conversion = options_.level != NativeLevel::Sse42;
     llvm::Type* half = b_.getHalfTy();
     if (x->getType()->isVectorTy()) half = vector_type(half);
-    if (conversion && from == Type::F16 && to == Type::F32) return b_.CreateFPExt(b_.CreateBitCast(x, half), target);
-    if (conversion && from == Type::F32 && to == Type::F16) return b_.CreateBitCast(b_.CreateFPTrunc(x, half), target);
+    // Fences hide from where and where to: LLVM moves comparisons and selects into f16, where it calls the library for them, and takes
+    // an integer that f16 holds exactly but for its size through f16 as if nothing became infinite.
+    const auto fence = [&](Value* v) { return b_.CreateUnaryIntrinsic(llvm::Intrinsic::arithmetic_fence, v); };
+    if (conversion && from == Type::F16 && to == Type::F32) return fence(b_.CreateFPExt(b_.CreateBitCast(x, half), target));
+    if (conversion && from == Type::F32 && to == Type::F16) return b_.CreateBitCast(b_.CreateFPTrunc(fence(x), half), target);
   } else if (real_from && is_plain(from)) {
     return float_to_int(x, from, to);
   } else if (real_to && is_plain(to)) {

@@ -1,6 +1,6 @@
-// Without mask registers, code generation carries a vector of bits from one basic block to another as bytes, combines such vectors as bytes,
-// and packs and unpacks them at each turn. As words of all ones or zeros masks are what comparisons of words give and what blends and
-// masked accesses read.
+// Without mask registers, code generation carries a vector of bits from one basic block to another as bytes, combines such vectors as
+// bytes, and packs and unpacks them at each turn. As words of all ones or zeros masks are what comparisons of words give and what blends
+// and masked accesses read.
 #include "emitters/llvm/widen_masks.h"
 
 #include <llvm/ADT/DenseMap.h>
@@ -138,7 +138,8 @@ void Widener::replace_uses(llvm::Instruction* mask, llvm::Value* words) {
       // Is any lane on? The other questions about the bits are asked of them.
       for (llvm::User* question : llvm::make_early_inc_range(user->users())) {
         auto* compare = llvm::dyn_cast<llvm::ICmpInst>(question);
-        if (!compare || !compare->isEquality() || !llvm::PatternMatch::match(compare->getOperand(1), llvm::PatternMatch::m_Zero())) continue;
+        if (!compare || !compare->isEquality() || !llvm::PatternMatch::match(compare->getOperand(1), llvm::PatternMatch::m_Zero()))
+          continue;
         llvm::IRBuilder<> at(compare);
         compare->replaceAllUsesWith(at.CreateICmp(compare->getPredicate(), at.CreateOrReduce(words), at.getInt32(0)));
       }

@@ -1,12 +1,10 @@
 // The calling convention between compiled native kernels and the native driver: part of the package format, so a change bumps
-// `kNativeAbiVersion`. Plain C layout, no pointers into the compiler.
+// `kFormatVersion` (package.h). Plain C layout, no pointers into the compiler.
 #pragma once
 
 #include <cstdint>
 
 namespace sarek::artifact {
-
-inline constexpr std::uint32_t kNativeAbiVersion = 1;
 
 /// What one launch is, the same for all workers, and what one worker owns. Written by the driver, read by the kernel.
 struct NativeLaunch {

@@ -12,6 +12,7 @@
 
 #include "runtime/artifact/native_abi.h"
 #include "runtime/drivers/driver.h"
+#include "runtime/drivers/fault.h"
 #include "runtime/drivers/thread_pool.h"
 
 namespace sarek::runtime {
@@ -130,18 +131,6 @@ class WorkerMemory {
   std::size_t size_ = 0;
 };
 
-std::string describe_fault(const NativeKernel& kernel, const artifact::NativeFault& fault) {
-  std::string text =
-      "kernel `" + kernel.name + "`, block " + std::to_string(fault.block) + ", thread " + std::to_string(fault.thread) + ": ";
-  if (fault.site == 0 || fault.site > kernel.sites.size()) return text + "a check failed";
-  const artifact::FaultSite& site = kernel.sites[fault.site - 1];
-  if (site.kind == "bounds")
-    text += "index " + std::to_string(fault.value) + " is outside `" + site.detail + "` of length " + std::to_string(fault.limit);
-  else text += site.detail.empty() ? site.kind : site.detail;
-  if (!site.file.empty()) text = site.file + ":" + std::to_string(site.line) + ":" + std::to_string(site.column) + ": " + text;
-  return text;
-}
-
 class NativeDevice final : public Device {
  public:
   explicit NativeDevice(int level) : level_(level) {
@@ -233,7 +222,8 @@ class NativeDevice final : public Device {
       kernel.entry(&mine, first, last);
     });
     if (out_of_memory) return err("no memory for the shared storage of kernel `" + kernel.name + "`");
-    if (fault.site != 0) return err(describe_fault(kernel, fault));
+    if (fault.site != 0)
+      return err(describe_fault(kernel.name, kernel.sites, {fault.site, fault.block, fault.thread, fault.value, fault.limit}));
     return Unit{};
   }
 

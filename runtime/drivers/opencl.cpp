@@ -10,8 +10,10 @@
 #include <map>
 #include <mutex>
 
+#include "runtime/artifact/fault_record.h"
 #include "runtime/artifact/sha256.h"
 #include "runtime/drivers/driver.h"
+#include "runtime/drivers/fault.h"
 
 namespace sarek::runtime {
 namespace {
@@ -74,6 +76,8 @@ struct OpenclKernel final : LoadedKernel {
   std::vector<std::size_t> shared_elements;
   std::array<int, 3> block{};
   std::string name;
+  bool checked = false;
+  std::vector<artifact::FaultSite> sites;
   ~OpenclKernel() override {
     if (kernel) api->clReleaseKernel(kernel);
   }
@@ -149,6 +153,8 @@ class OpenclDevice final : public Device {
     loaded->program = *program;
     loaded->name = kernel.name;
     loaded->block = kernel.block;
+    loaded->checked = kernel.checked;
+    loaded->sites = variant.fault_sites;
     cl_int status = CL_SUCCESS;
     loaded->kernel = api_->clCreateKernel(loaded->program->program, variant.entry_name.c_str(), &status);
     if (status != CL_SUCCESS) return err(code("clCreateKernel", status));
@@ -202,6 +208,14 @@ class OpenclDevice final : public Device {
       const cl_int status = api_->clSetKernelArg(kernel.kernel, position, bytes, nullptr);
       if (status != CL_SUCCESS) return err("kernel `" + kernel.name + "`: " + code("clSetKernelArg", status));
     }
+    std::unique_ptr<OpenclStorage> faults;
+    if (kernel.checked) {
+      Result<std::unique_ptr<OpenclStorage>> record = fault_record(launch);
+      if (!record) return Err(record.error());
+      faults = std::move(*record);
+      const cl_int status = api_->clSetKernelArg(kernel.kernel, position, sizeof(cl_mem), &faults->memory);
+      if (status != CL_SUCCESS) return err("kernel `" + kernel.name + "`: " + code("clSetKernelArg", status));
+    }
     std::array<std::size_t, 3> local{};
     std::array<std::size_t, 3> global{};
     for (std::size_t i = 0; i < 3; ++i) {
@@ -212,10 +226,52 @@ class OpenclDevice final : public Device {
     if (status != CL_SUCCESS) return err("kernel `" + kernel.name + "`: " + code("clEnqueueNDRangeKernel", status));
     status = api_->clFinish(queue_);
     if (status != CL_SUCCESS) return err("kernel `" + kernel.name + "`: " + code("clFinish", status));
-    return Unit{};
+    return faults ? look_for_fault(kernel, *faults) : Result<Unit>(Unit{});
   }
 
  private:
+  // Records of so many threads are kept; of those the one of the first block and thread is told.
+  static constexpr std::uint32_t kFaultCapacity = 4096;
+
+  /// A fresh record for a launch, with the sizes of its buffers.
+  Result<std::unique_ptr<OpenclStorage>> fault_record(const Launch& launch) {
+    const std::uint32_t records = artifact::kFaultBytes + 2 * static_cast<std::uint32_t>(launch.buffer_bytes.size());
+    std::vector<std::uint32_t> words(records + artifact::kRecordWords * kFaultCapacity);
+    words[artifact::kFaultCapacity] = kFaultCapacity;
+    words[artifact::kFaultRecords] = records;
+    for (std::size_t s = 0; s < launch.buffer_bytes.size(); ++s) {
+      const auto bytes = static_cast<std::uint64_t>(launch.buffer_bytes[s]);
+      words[artifact::kFaultBytes + 2 * s] = static_cast<std::uint32_t>(bytes);
+      words[artifact::kFaultBytes + 2 * s + 1] = static_cast<std::uint32_t>(bytes >> 32);
+    }
+    cl_int status = CL_SUCCESS;
+    cl_mem memory = api_->clCreateBuffer(context_, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, words.size() * sizeof(std::uint32_t),
+                                         words.data(), &status);
+    if (status != CL_SUCCESS) return err(code("clCreateBuffer", status));
+    return std::make_unique<OpenclStorage>(api_, memory);
+  }
+
+  Result<Unit> look_for_fault(const OpenclKernel& kernel, OpenclStorage& storage) {
+    std::array<std::uint32_t, 3> head{};
+    if (Result<Unit> r = read(storage, 0, head.data(), sizeof head); !r) return r;
+    const std::uint32_t count = std::min(head[artifact::kFaultCount], kFaultCapacity);
+    if (count == 0) return Unit{};
+    std::vector<std::uint32_t> words(std::size_t{count} * artifact::kRecordWords);
+    if (Result<Unit> r =
+            read(storage, head[artifact::kFaultRecords] * sizeof(std::uint32_t), words.data(), words.size() * sizeof(std::uint32_t));
+        !r)
+      return r;
+    Fault first;
+    for (std::uint32_t k = 0; k < count; ++k) {
+      const std::uint32_t* record = &words[std::size_t{k} * artifact::kRecordWords];
+      const auto wide = [&](std::uint32_t word) { return static_cast<std::int64_t>(record[word] | std::uint64_t{record[word + 1]} << 32); };
+      const Fault fault{record[artifact::kRecordSite], wide(artifact::kRecordBlock), record[artifact::kRecordThread],
+                        wide(artifact::kRecordValue), wide(artifact::kRecordLimit)};
+      if (k == 0 || std::pair(fault.block, fault.thread) < std::pair(first.block, first.thread)) first = fault;
+    }
+    return err(describe_fault(kernel.name, kernel.sites, first));
+  }
+
   std::string text(cl_device_info what) const {
     std::size_t size = 0;
     if (api_->clGetDeviceInfo(device_, what, 0, nullptr, &size) != CL_SUCCESS || size == 0) return {};

@@ -1,7 +1,7 @@
-// The native backend against plain loops of the host compiler, ISPC and PoCL: same kernels, same inputs, one process, interleaved; the best
-// of several rounds each. All but PoCL, which keeps its own, work on the same memory: what lies in which cache is alike for all. Prints one
-// line a kernel and thread count: milliseconds of Sarek and the ratio peer / Sarek (above 1: Sarek is faster). Peers that are not there are
-// named and skipped. Also says whether the peer's results have Sarek's bits.
+// The native backend against plain loops of the host compiler, ISPC, Halide and PoCL: same kernels, same inputs, one process, interleaved;
+// the best of several rounds each. All but PoCL, which keeps its own, work on the same memory: what lies in which cache is alike for all.
+// Prints one line a kernel and thread count: milliseconds of Sarek and the ratio peer / Sarek (above 1: Sarek is faster). Peers that are
+// not there are named and skipped. Also says whether the peer's results have Sarek's bits.
 //   bench [--rounds N] [--threads N] [PACKAGE]
 #include <dlfcn.h>
 
@@ -92,27 +92,28 @@ std::vector<float> random_vector(std::size_t n, float low, float high) {
   return v;
 }
 
-/// A peer's loops with its name: the host compiler twice, ISPC twice when its library is there.
+/// A peer's loops with its name: the host compiler twice, ISPC and Halide twice when their libraries are there.
 struct Peer {
   std::string name;
   peers::Loops loops;
 };
 
-/// ISPC's functions from a shared library that tools/bench builds; the C calling convention is the same as that of our loops.
-bool load_ispc(const char* path, const char* name, std::vector<Peer>& out) {
+/// The functions `prefix`_saxpy and so on from a shared library that tools/bench builds; the C calling convention is the same as that of
+/// our loops.
+bool load_peer(const char* path, const std::string& prefix, const char* name, std::vector<Peer>& out) {
   void* library = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : nullptr;
   if (!library) return false;
   Peer peer;
   peer.name = name;
-  const auto get = [&](auto& function, const char* symbol) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, symbol));
+  const auto get = [&](auto& function, const char* kernel) {
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, (prefix + "_" + kernel).c_str()));
   };
-  get(peer.loops.saxpy, "ispc_saxpy");
-  get(peer.loops.mandelbrot, "ispc_mandelbrot");
-  get(peer.loops.stencil, "ispc_stencil");
-  get(peer.loops.nbody, "ispc_nbody");
-  get(peer.loops.gemm, "ispc_gemm");
-  get(peer.loops.histogram, "ispc_histogram");
+  get(peer.loops.saxpy, "saxpy");
+  get(peer.loops.mandelbrot, "mandelbrot");
+  get(peer.loops.stencil, "stencil");
+  get(peer.loops.nbody, "nbody");
+  get(peer.loops.gemm, "gemm");
+  get(peer.loops.histogram, "histogram");
   out.push_back(peer);
   return true;
 }
@@ -338,10 +339,14 @@ int main(int argc, char** argv) {
     Bench bench{device, sarek::Module(device, package), {}, {}, rounds, threads, package};
     bench.peers.push_back({"c++ -O3", peers::contracted()});
     bench.peers.push_back({"c++ exact", peers::exact()});
-    if (!load_ispc(std::getenv("BENCH_ISPC"), "ispc", bench.peers))
+    if (!load_peer(std::getenv("BENCH_ISPC"), "ispc", "ispc", bench.peers))
       std::printf("peer absent: ispc (set BENCH_ISPC; tools/bench builds it when ispc is on PATH)\n");
-    if (!load_ispc(std::getenv("BENCH_ISPC_EXACT"), "ispc exact", bench.peers))
+    if (!load_peer(std::getenv("BENCH_ISPC_EXACT"), "ispc", "ispc exact", bench.peers))
       std::printf("peer absent: ispc without contraction (set BENCH_ISPC_EXACT)\n");
+    if (!load_peer(std::getenv("BENCH_HALIDE"), "halide", "halide", bench.peers))
+      std::printf("peer absent: halide (set BENCH_HALIDE; tools/bench builds it when python3, or HALIDE_PYTHON, can import halide)\n");
+    if (!load_peer(std::getenv("BENCH_HALIDE_EXACT"), "halide", "halide exact", bench.peers))
+      std::printf("peer absent: halide without contraction (set BENCH_HALIDE_EXACT)\n");
     for (const sarek::Device& d : sarek::Device::all())
       if (std::string(d.info().target) == "opencl" && bench.opencl.empty()) bench.opencl.push_back(d);
     if (bench.opencl.empty()) std::printf("peer absent: pocl (%s)\n", sarek_driver_absence("opencl"));

@@ -6,6 +6,7 @@
 #include <iostream>
 #include <iterator>
 
+#include "policy/store.h"
 #include "tools/sarekc/array_file.h"
 
 namespace sarek::tool {
@@ -135,8 +136,13 @@ Result<driver::Request> CompileOptions::request(const std::string& input) const 
   request.policy_sources = policy_sources;
   for (const std::string& other : inputs)
     if (other != input && other != "-") request.policy_sources.push_back(other);
-  request.environment = policy::Environment::of_this_process();
+  request.environment = policy_environment();
   return request;
+}
+
+policy::Environment policy_environment() {
+  policy::process_store();  // warns of unknown items, once; the runtime asks the same store
+  return policy::Environment::of_this_process();
 }
 
 bool parse(CLI::App& app, std::vector<std::string> words, int& status) {
@@ -158,13 +164,22 @@ bool knows_subcommand(CLI::App& app, const std::vector<std::string>& words) {
   return !known.empty();
 }
 
-void show_diagnostics(const CompileOptions& options, const driver::Compilation& compilation) {
+DiagnosticOutput::~DiagnosticOutput() {
+  if (opened_) std::cerr << (any_ ? "\n]\n" : "]\n");
+}
+
+void DiagnosticOutput::show(const driver::Compilation& compilation) {
   const std::vector<Diagnostic>& list = compilation.diagnostics.diagnostics();
-  if (options.diagnostics == "json") {
-    std::cerr << render_json(compilation.sources, list);
+  if (options_.diagnostics == "json") {
+    std::cerr << (opened_ ? "" : "[");
+    opened_ = true;
+    if (list.empty()) return;
+    const std::string text = render_json(compilation.sources, list);  // "[" ENTRIES "\n]\n"
+    std::cerr << (any_ ? "," : "") << text.substr(1, text.size() - 4);
+    any_ = true;
     return;
   }
-  const bool color = options.color == "always" || (options.color == "auto" && isatty(STDERR_FILENO) != 0);
+  const bool color = options_.color == "always" || (options_.color == "auto" && isatty(STDERR_FILENO) != 0);
   std::cerr << render_text(compilation.sources, list, color);
   if (compilation.internal_fault)
     std::cerr << "this is a fault of sarekc, not of your source; please report it with the source and the output of `sarekc --version`\n";

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compiler/driver/compile.h"
+#include "policy/environment.h"
 
 namespace sarek::tool {
 
@@ -42,14 +43,30 @@ struct CompileOptions {
   Result<driver::Request> request(const std::string& input) const;
 };
 
+/// What the environment restricts. Items that name nothing are warned about on standard error, once a process.
+policy::Environment policy_environment();
+
 /// Parses `words` with `app`. `status` is set when the caller should leave at once (help shown, or the command line is wrong).
 bool parse(CLI::App& app, std::vector<std::string> words, int& status);
 
 /// False when the first of `words` is neither an option nor one of the app's subcommands.
 bool knows_subcommand(CLI::App& app, const std::vector<std::string>& words);
 
-/// Shows a compilation's diagnostics on standard error as --diagnostics and --color ask.
-void show_diagnostics(const CompileOptions& options, const driver::Compilation& compilation);
+/// Shows the diagnostics of compilations on standard error as --diagnostics and --color ask. As JSON, those of all inputs are one list,
+/// which ends when this does.
+class DiagnosticOutput {
+ public:
+  explicit DiagnosticOutput(const CompileOptions& options) : options_(options) {}
+  DiagnosticOutput(const DiagnosticOutput&) = delete;
+  DiagnosticOutput& operator=(const DiagnosticOutput&) = delete;
+  ~DiagnosticOutput();
+  void show(const driver::Compilation& compilation);
+
+ private:
+  const CompileOptions& options_;
+  bool opened_ = false;
+  bool any_ = false;
+};
 
 /// The exit status of a compilation that reported what it did.
 int exit_status(const driver::Compilation& compilation);

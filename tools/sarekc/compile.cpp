@@ -167,7 +167,8 @@ Result<std::vector<std::uint8_t>> make_header(driver::Request request, const Out
   return std::move(*compilation.output);
 }
 
-int compile_one(const CompileOptions& compile, const OutputOptions& o, const std::string& input, policy::ExplainReport& report) {
+int compile_one(const CompileOptions& compile, const OutputOptions& o, const std::string& input, DiagnosticOutput& diagnostics,
+                policy::ExplainReport& report) {
   Result<driver::Request> request = compile.request(input);
   if (!request) return complain(kUsage, request.error().message);
   request->emit = o.only_dependencies ? driver::Emit::Nothing : emit_kinds().at(o.emit).first;
@@ -177,7 +178,7 @@ int compile_one(const CompileOptions& compile, const OutputOptions& o, const std
   if (const std::string unfit = unfit_targets(request->emit, request->targets); !unfit.empty()) return complain(kUsage, unfit);
   request->prove_accesses = !o.explain.empty();
   const driver::Compilation compilation = driver::compile(*request);
-  show_diagnostics(compile, compilation);
+  diagnostics.show(compilation);
   if (!o.explain.empty()) add_to_report(report, compilation, *request);
   if (!compilation.dump.empty()) std::cerr << compilation.dump;
   if (o.time_report) print_times(compilation, input);
@@ -247,6 +248,7 @@ int compile_verb(std::vector<std::string> words) {
     }
     if (!known) return complain(kUsage, "there is no pass `" + pass + "`; there are " + names);
   }
+  if (!o.stop_after.empty()) o.emit = "ir";  // also for the name of the output
   if (compile.inputs.size() > 1 && (!o.output.empty() || !o.header.empty() || !o.depfile.empty()))
     return complain(kUsage, "-o, --header and -MF take a single input");
   if (!o.name_space.empty() && !is_namespace(o.name_space))
@@ -258,10 +260,13 @@ int compile_verb(std::vector<std::string> words) {
     return complain(kUsage, "the report and the output would both go to standard output; name a file with --explain-file or -o");
   policy::ExplainReport report;
   report.tool_version = SAREK_VERSION;
-  for (const std::string& input : compile.inputs) {
-    const int one = compile_one(compile, o, input, report);
-    status = std::max(status, one);
-    if (one >= kEnvironment) break;
+  {
+    DiagnosticOutput diagnostics(compile);
+    for (const std::string& input : compile.inputs) {
+      const int one = compile_one(compile, o, input, diagnostics, report);
+      status = std::max(status, one);
+      if (one >= kEnvironment) break;
+    }
   }
   // What was decided is reported also where an error came after it.
   if (const Result<Unit> r = write_explain(report, o.explain, o.explain_file); !r) return complain(kEnvironment, r.error().message);
@@ -274,12 +279,13 @@ int check_verb(std::vector<std::string> words) {
   compile.add_to(app, false);
   int status = kDone;
   if (!parse(app, std::move(words), status)) return status;
+  DiagnosticOutput diagnostics(compile);
   for (const std::string& input : compile.inputs) {
     Result<driver::Request> request = compile.request(input);
     if (!request) return complain(kUsage, request.error().message);
     request->emit = driver::Emit::Nothing;
     const driver::Compilation compilation = driver::compile(*request);
-    show_diagnostics(compile, compilation);
+    diagnostics.show(compilation);
     status = std::max(status, exit_status(compilation));
   }
   return status;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <memory>
 
 #include "tools/sarekc/array_file.h"
@@ -28,6 +29,11 @@ sarek_type type_of(const artifact::Param& param) {
 }
 
 }  // namespace
+
+std::string default_device() {
+  const char* wanted = std::getenv("SAREK_DEVICE");
+  return wanted && *wanted ? wanted : "native";
+}
 
 std::string target_of(const std::string& device) { return device.substr(0, device.find(':')); }
 

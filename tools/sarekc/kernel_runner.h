@@ -42,6 +42,9 @@ Result<LaunchOutcome, RunFault> run_kernel(const std::vector<std::uint8_t>& pack
 /// Is there such a device? The fault says what there is.
 Result<Unit, RunFault> find_device(const std::string& device);
 
+/// What runs where no device is named: the one that SAREK_DEVICE names, else the CPU.
+std::string default_device();
+
 /// The target that a device id or target name runs: "native:0" gives "native".
 std::string target_of(const std::string& device);
 

@@ -83,7 +83,7 @@ int show(const PolicyOptions& o) {
   int status = kDone;
   const std::optional<policy::Manifest> manifest = read_clean(path, status);
   if (!manifest) return status;
-  const policy::CommandResult result = policy::policy_show(*manifest, path, o.kernel, policy::Environment::of_this_process());
+  const policy::CommandResult result = policy::policy_show(*manifest, path, o.kernel, policy_environment());
   std::cout << result.text;
   return result.status;
 }

@@ -20,7 +20,7 @@ struct RunOptions {
   std::string kernel;
   std::vector<std::string> arguments;
   std::vector<std::string> outputs;
-  std::string grid, threads, shared, device = "native", compare;
+  std::string grid, threads, shared, device, compare;
   int repeat = 1;
   bool quiet = false;
   bool time = false;
@@ -250,7 +250,7 @@ int run_verb(std::vector<std::string> words) {
   app.add_option("--grid", o.grid, "blocks along x[,y[,z]]");
   app.add_option("--threads", o.threads, "threads along x[,y[,z]], rounded up to whole blocks (default: the longest buffer's length)");
   app.add_option("--shared", o.shared, "elements of each dynamic shared array, separated by commas");
-  app.add_option("--device", o.device, "device id or target (see `sarekc devices`)");
+  app.add_option("--device", o.device, "device id or target, see `sarekc devices` (default: SAREK_DEVICE, else native)");
   app.add_option("--compare", o.compare, "run on this device too and compare every bit");
   app.add_option("--repeat", o.repeat, "launches")->check(CLI::Range(1, 1000000));
   app.add_flag("--time", o.time, "show the best time of a launch");
@@ -259,13 +259,14 @@ int run_verb(std::vector<std::string> words) {
   if (!parse(app, std::move(words), status)) return status;
   if (o.compile.inputs.size() != 1) return complain(kUsage, "`run` takes one source file");
 
+  if (o.device.empty()) o.device = default_device();
   o.compile.targets = {target_of(o.device)};
   if (!o.compare.empty()) o.compile.targets.push_back(target_of(o.compare));
   Result<driver::Request> request = o.compile.request(o.compile.inputs[0]);
   if (!request) return complain(kUsage, request.error().message);
   request->only_kernel = o.kernel;
   const driver::Compilation compilation = driver::compile(*request);
-  show_diagnostics(o.compile, compilation);
+  DiagnosticOutput(o.compile).show(compilation);
   if (!compilation.output) return exit_status(compilation);
 
   const Result<const artifact::Kernel*> kernel = pick_kernel(*compilation.package, o.kernel);

@@ -168,11 +168,11 @@ int test_verb(std::vector<std::string> words) {
   std::vector<std::string> devices;
   std::string filter;
   compile.add_to(app, false);
-  app.add_option("--device", devices, "devices to run on (default native)")->delimiter(',')->allow_extra_args(false);
+  app.add_option("--device", devices, "devices to run on (default: SAREK_DEVICE, else native)")->delimiter(',')->allow_extra_args(false);
   app.add_option("--filter", filter, "only tests whose name contains this");
   int status = kDone;
   if (!parse(app, std::move(words), status)) return status;
-  if (devices.empty()) devices.emplace_back("native");
+  if (devices.empty()) devices.push_back(default_device());
   for (const std::string& device : devices) {
     if (const Result<std::vector<driver::Target>> target = driver::parse_targets(target_of(device)); !target)
       return complain(kUsage, target.error().message);
@@ -180,6 +180,7 @@ int test_verb(std::vector<std::string> words) {
   }
   int passed = 0;
   int failed = 0;
+  DiagnosticOutput diagnostics(compile);
   for (const std::string& input : compile.inputs) {
     CompileOptions options = compile;
     for (const std::string& d : devices) options.targets.push_back(target_of(d));
@@ -187,7 +188,7 @@ int test_verb(std::vector<std::string> words) {
     const Result<driver::Request> request = options.request(input);
     if (!request) return complain(kUsage, request.error().message);
     const driver::Compilation compilation = driver::compile(*request);
-    show_diagnostics(compile, compilation);
+    diagnostics.show(compilation);
     if (!compilation.output) {
       status = std::max(status, exit_status(compilation));  // the other files' tests run all the same
       continue;
