@@ -378,6 +378,12 @@ class KernelPrinter {
     return call(function, id);
   }
 
+  /// Rounding to a whole number. A NaN goes around it: there is a library that goes through an integer, which a compiler may fold to
+  /// anything.
+  std::string rounded(std::string_view function, NodeId id) {
+    return operand(id, 0) + " != " + operand(id, 0) + " ? " + operand(id, 0) + " : " + float_call(function, id);
+  }
+
   void require_float(Type type) {
     if (type == Type::F32) requires_.insert("fp32-denormals");
     if (type != Type::F32 && type != Type::F64)
@@ -578,7 +584,7 @@ class KernelPrinter {
     if (a.code == Ins::Copysign) function = d_.copysign;
     if (a.code == Ins::Abs && ir::is_float(a.type)) function = d_.fabs;
     if (!function.empty()) {
-      define(id, float_call(function, id));
+      define(id, a.code == Ins::Floor || a.code == Ins::Ceil ? rounded(function, id) : float_call(function, id));
       return;
     }
     const Type operand_type = g_.type(g_.source(id, 0));
@@ -730,7 +736,7 @@ class KernelPrinter {
       case Op::Reciprocal:
       case Op::Fdiv: return define(id, quotient(id));
       case Op::Neg: return define(id, negation(id));
-      case Op::Trunc: return define(id, ir::is_float(g_.type(id)) ? float_call(d_.trunc, id) : operand(id, 0));
+      case Op::Trunc: return define(id, ir::is_float(g_.type(id)) ? rounded(d_.trunc, id) : operand(id, 0));
       case Op::Add: return define(id, arithmetic(id, "+"));
       case Op::Sub: return define(id, arithmetic(id, "-"));
       case Op::Mul: return define(id, arithmetic(id, "*"));

@@ -420,3 +420,12 @@ TEST_CASE("a checked kernel asks before every access that nothing proves, and le
   CHECK(checked->kernels[0].sites[0].kind == "bounds");
   CHECK(checked->kernels[0].sites[0].detail == "x");
 }
+
+TEST_CASE("NaN goes around the rounding to whole numbers") {
+  CHECK(has(formula(Type::F32, [](ProgramBuilder& b, NodeId x, NodeId) { return b.ins(Ins::Floor, Type::F32, {x}); }),
+            "x_a0 != x_a0 ? x_a0 : floor(x_a0)"));
+  CHECK(has(formula(Type::F64, [](ProgramBuilder& b, NodeId x, NodeId) { return b.ins(Ins::Ceil, Type::F64, {x}); }),
+            "x_a0 != x_a0 ? x_a0 : ceil(x_a0)"));
+  CHECK(has(formula(Type::F64, [](ProgramBuilder& b, NodeId x, NodeId) { return b.op(Op::Trunc, {x}); }),
+            "x_a0 != x_a0 ? x_a0 : trunc(x_a0)"));
+}
