@@ -1,5 +1,4 @@
 // sarekc policy check, show, diff and add: the manifest from the command line and from CI.
-#include <cstdio>
 #include <iostream>
 
 #include "policy/commands.h"
@@ -134,11 +133,8 @@ int add(const PolicyOptions& o) {
               << edit.present->reason << "\"\n";
     return kDone;
   }
-  // Written aside and renamed: a full disk leaves the old manifest whole.
-  const std::string scratch = path + ".tmp";
-  if (const Result<Unit> r = write_file(scratch, edit.text->data(), edit.text->size()); !r)
-    return complain(kEnvironment, r.error().message);
-  if (std::rename(scratch.c_str(), path.c_str()) != 0) return complain(kEnvironment, "cannot write `" + path + "`");
+  // A full disk leaves the old manifest whole.
+  if (const Result<Unit> r = replace_file(path, edit.text->data(), edit.text->size()); !r) return complain(kEnvironment, r.error().message);
   std::cout << "added to " << path << ": " << policy::manifest_entry_text(scope, *grant, o.reason) << "\n";
   return kDone;
 }
